@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "error-codes", "errors", "fair-queue", "members", "next-turn", "units"];
+const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
@@ -70,6 +70,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "error-codes": [],
   errors: ["error-codes"],
   "fair-queue": [],
+  labels: [],
   members: ["errors"],
   "next-turn": [],
   units: [],

@@ -117,6 +117,12 @@ export const PROBLEMS = {
     title: "The token does not permit this",
     help: "The token is valid, but not for this container or operation. Ask for a token that permits it.",
   },
+  container_suspended: {
+    status: 403,
+    fault: "caller",
+    title: "The container is suspended",
+    help: "An administrator has suspended the container, and can resume it with POST /api/containers/{container}/resume.",
+  },
   quota_exceeded: {
     status: 403,
     fault: "limit",

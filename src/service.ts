@@ -28,12 +28,14 @@ import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
 import { cancelRun, runningIn } from "./http/run/find-runs.ts";
+import { replaceGuests } from "./http/run/replace-guests.ts";
 import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { type MeasuredService, metricsText } from "./metrics.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
+import { Restarts } from "./policies/restarts.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
@@ -184,6 +186,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, held });
   closers.adopt(watchdog, (open) => open.close());
   pool.fill();
+  const restarts = shared?.restarts ?? new Restarts();
+  replaceGuests(policies, restarts, containers, guests);
 
   const running = (container: string | null): RunTrace[] => runningIn(guests, container);
   const kept = config.keepRuns === 0 ? null : recordStore;
@@ -229,6 +233,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     limiter,
     issueRate,
     policies,
+    restarts,
     containers,
     sources: openSources(config, egress.policy),
     records,

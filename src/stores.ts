@@ -7,6 +7,7 @@ import type { LimitStore } from "./limits/store.ts";
 import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { FailOpenLimitStore } from "./limits/stores/fail-open.ts";
 import { RedisLimitStore } from "./limits/stores/redis.ts";
+import { Restarts } from "./policies/restarts.ts";
 import type { PolicyStore } from "./policies/store.ts";
 import { RedisPolicyStore } from "./policies/stores/redis.ts";
 import { SqlitePolicyStore } from "./policies/stores/sqlite.ts";
@@ -48,6 +49,7 @@ export interface Shared {
   readonly registry: TokenStore;
   readonly secrets: SecretStore;
   readonly policies: PolicyStore;
+  readonly restarts: Restarts;
   readonly tasks: TaskStore;
   close(): void;
 }
@@ -56,14 +58,17 @@ export interface Shared {
 export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
   const revocations = new Revocations();
   const policies = new RedisPolicyStore();
-  const feed = new Feed(link, [revocations, policies], config.revocationLag);
+  const restarts = new Restarts();
+  const feed = new Feed(link, [revocations, policies, restarts], config.revocationLag);
   policies.attach(feed);
+  restarts.attach(feed);
   await feed.open();
   const registry = new RedisTokenStore(link, feed, revocations);
   return {
     registry,
     secrets: new RedisSecretStore(link),
     policies,
+    restarts,
     tasks: new RedisTaskStore(link),
     close: () => feed.close(),
   };

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
 import { VERSION } from "../http/headers.ts";
+import { containerCommand } from "./container.ts";
 import { doctorCommand } from "./doctor.ts";
 import { healthCommand } from "./health.ts";
 import { keysCommand } from "./keys.ts";
@@ -21,6 +22,7 @@ export function program(): Command {
     .addCommand(tokenCommand())
     .addCommand(keysCommand())
     .addCommand(limitsCommand())
+    .addCommand(containerCommand())
     .addCommand(doctorCommand())
     .addCommand(healthCommand());
 }

@@ -20,6 +20,8 @@ export interface IssueFlags extends SecretFlags {
   readonly fresh?: true;
   readonly depth?: string;
   readonly selfRevoke?: boolean;
+  readonly label?: readonly string[];
+  readonly description?: string;
 }
 
 /**
@@ -58,6 +60,8 @@ export async function tokenMembers(
     fresh: flags.fresh,
     depth: wholeNumber(flags.depth, (text) => fault("depth", `--depth ${text}`)),
     selfRevoke: flags.selfRevoke === false ? false : undefined,
+    labels: pairsOf(flags.label, (text) => fault("labels", `--label ${text}`)),
+    description: flags.description,
   };
   if (flags.offline && flags.net) fault("net", "--offline and --net exclude each other");
   const request = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;

@@ -46,7 +46,9 @@ function issueCommand(): Command {
     .option("--offline", "its code has no network")
     .option("--fresh", "every run has a guest that no run has used")
     .option("--depth <generations>", "how many generations of tokens may exist below it")
-    .option("--no-self-revoke", "it cannot revoke itself");
+    .option("--no-self-revoke", "it cannot revoke itself")
+    .option("--label <name=value>", "a label, such as team=billing; can be repeated", gather)
+    .option("--description <text>", "a text for readers");
   addSettings(command, [...SERVICE_SETTINGS, ...OFFLINE_SETTINGS]);
   return command.action(async () => {
     try {

@@ -86,6 +86,11 @@ export class ContainerManager {
     return { parties: container?.slots.size ?? 0, running: container?.taken ?? 0 };
   }
 
+  /** Lets the guests of a container end when their runs have ended. The next run gets a new guest. */
+  replaceGuests(name: string, nowMs: number): void {
+    for (const slot of this.#containers.get(name)?.slots.values() ?? []) slot.replaceGuest(nowMs);
+  }
+
   /** Refuses new runs from now on. */
   drain(): void {
     this.#draining = true;

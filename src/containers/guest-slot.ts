@@ -104,6 +104,15 @@ export class GuestSlot {
     return this.#arriving;
   }
 
+  /** Lets the guest of the slot finish its runs, and then ends it. */
+  replaceGuest(nowMs: number): void {
+    const guest = this.#warm?.guest;
+    if (!guest || guest.draining) return;
+    // Replacing a guest costs a start. Callers that do it all the time wait as after crashes.
+    guest.crashedMs ??= nowMs;
+    guest.retire();
+  }
+
   /** Ends the guests of the slot. */
   close(): void {
     for (const guest of [...this.#draining, this.#warm?.guest]) guest?.close(CLOSED);

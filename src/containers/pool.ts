@@ -104,7 +104,7 @@ export class Pool {
 
   /** The number of spares, of guests that are being started, and of runs that wait for one. */
   get state(): { spares: number; starting: number; waiting: number } {
-    return { spares: this.#spares.length, starting: this.#starting, waiting: this.#waiting.length };
+    return { spares: this.#spares.length, starting: this.#starting, waiting: this.#waiting.count };
   }
 
   /**

@@ -14,6 +14,8 @@ const CHALLENGES: Readonly<Record<string, string>> = {
   token_missing: 'Bearer realm="caisson"',
   token_invalid: 'Bearer realm="caisson", error="invalid_token"',
   token_forbidden: 'Bearer realm="caisson", error="insufficient_scope"',
+  // No other token would help.
+  container_suspended: 'Bearer realm="caisson"',
   // A token with a wider scope would help: an administrator's token has no quota.
   quota_exceeded: 'Bearer realm="caisson", error="insufficient_scope"',
 };

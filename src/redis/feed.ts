@@ -74,13 +74,32 @@ export class Feed {
    * @throws {Problem} `store_unavailable`. Nothing has changed then, unless only the answer was lost.
    */
   async publish(topic: string, member: string, value: string | null, forgetAt: number | null = null): Promise<boolean> {
+    return (await this.#send(topic, member, value, [forgetAt ?? "", Date.now()])) === CHANGED;
+  }
+
+  /**
+   * Changes a member as `publish` does, if its value is still `known`.
+   *
+   * @returns false if the value is another. Then nothing has changed.
+   */
+  async replace(topic: string, member: string, known: string | null, value: string | null): Promise<boolean> {
+    const condition = known === null ? ["none"] : ["same", known];
+    return (await this.#send(topic, member, value, ["", Date.now(), ...condition])) !== OUTDATED;
+  }
+
+  async #send(
+    topic: string,
+    member: string,
+    value: string | null,
+    more: readonly (string | number)[],
+  ): Promise<number> {
     const sentMs = performance.now();
     const byMs = this.#serverTime.at(sentMs + this.#link.commandMs);
-    const parameters = [byMs, member, value === null ? "0" : "1", value ?? "", forgetAt ?? "", Date.now()];
+    const parameters = [byMs, member, value === null ? "0" : "1", value ?? "", ...more];
     const [verdict, serverMs] = (await this.#link.run(PUBLISH, this.#keys(topic), parameters)) as [number, number];
-    this.#serverTime.observe(serverMs, sentMs, verdict < 0);
-    if (verdict < 0) throw unavailable(new Error("the change reached Redis after its deadline"));
-    return verdict === 1;
+    this.#serverTime.observe(serverMs, sentMs, verdict === LATE);
+    if (verdict === LATE) throw unavailable(new Error("the change reached Redis after its deadline"));
+    return verdict;
   }
 
   /** Returns the values of members, `null` for a member without a value. */
@@ -139,12 +158,18 @@ end
 return answer
 `);
 
+/** The verdicts of `PUBLISH`; 0 if the value was equal before. */
+const CHANGED = 1;
+const LATE = -1;
+const OUTDATED = -2;
+
 /**
  * Changes a member, and removes members whose time has passed by the clock of Redis and by the clock of the node. A
  * single clock that is set ahead would remove revocations of tokens that are valid after the clock is corrected.
  *
  * Numbers are microseconds of the time of Redis, or higher, so that all nodes process the numbers of a Redis that has
- * lost its data. Returns 1 if the value changed, 0 if it was equal, -1 if the command came too late, and the time of
+ * lost its data. With a condition, the value must be the same as the given one, or there must be none. Returns 1 if the
+ * value changed, 0 if it was equal, -1 if the command came too late, -2 if the condition does not hold, and the time of
  * Redis.
  */
 const PUBLISH = redisScript(`
@@ -159,6 +184,7 @@ for _, old in ipairs(redis.call("ZRANGEBYSCORE", KEYS[4], "-inf", "(" .. over, "
   redis.call("HDEL", KEYS[3], old)
 end
 local before = redis.call("HGET", KEYS[3], member)
+if ARGV[7] and before ~= (ARGV[7] == "same" and ARGV[8]) then return {-2, raw} end
 if ARGV[3] == "1" then
   if before == value then return {0, raw} end
   redis.call("HSET", KEYS[3], member, value)

@@ -53,6 +53,8 @@ export function changesNothing(request: TaskChange, active: Task): boolean {
     [request.public, active.public],
     [request.errors, active.errors],
     [request.record, active.record],
+    [request.labels === null ? {} : request.labels, active.labels],
+    [request.description, active.description],
     [request.fresh, claims.fresh],
     [request.params, claims.params],
     [request.limits === null ? {} : request.limits, claims.limits],

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
+import type { Labels } from "../labels.ts";
 import type { MemberFault, RequestFaults } from "../members.ts";
 import { type Claims, permitsVerb, VERBS } from "../tokens/claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "../tokens/format.ts";
@@ -43,6 +44,8 @@ export interface Definition extends RequestFaults {
   readonly public: boolean;
   readonly errors: ErrorVisibility;
   readonly record: "input" | null;
+  readonly labels: Labels;
+  readonly description: string | null;
   /** The new secrets; null if the request sets none. */
   readonly secrets: Secrets | null;
 }
@@ -63,6 +66,8 @@ export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, b
     public: isPublic,
     errors: change.errors ?? active?.errors ?? "hidden",
     record: change.record === undefined ? (active?.record ?? null) : change.record,
+    labels: change.labels === undefined ? (active?.labels ?? {}) : (change.labels ?? {}),
+    description: change.description === undefined ? (active?.description ?? null) : change.description,
     secrets: change.secrets === undefined ? null : request.secrets,
     invalid: [...reported, ...invalid],
     exceeding: [...faultsOfStoring(isPublic, by), ...exceeding],

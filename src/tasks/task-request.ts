@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import { type MemberFault, membersProblem, readSound, schemaFaults } from "../members.ts";
 import { timeoutMember } from "../tokens/members.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
@@ -21,6 +22,8 @@ export interface TaskMembers {
   readonly net?: unknown;
   readonly limits?: unknown;
   readonly timeout?: string | null;
+  readonly labels?: Labels | null;
+  readonly description?: string | null;
   readonly params?: unknown;
   readonly secrets?: unknown;
   readonly exp?: unknown;
@@ -105,6 +108,8 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
     net: any,
     limits: any,
     timeout: z.exactOptional(timeoutMember.nullable()),
+    labels: z.exactOptional(labelsMember.nullable()),
+    description: z.exactOptional(descriptionMember.nullable()),
     params: any,
     secrets: any,
     exp: any,

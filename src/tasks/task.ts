@@ -1,3 +1,4 @@
+import type { Labels } from "../labels.ts";
 import { Caller } from "../tokens/caller.ts";
 import type { Claims, Pin } from "../tokens/claims.ts";
 import type { Payload } from "../tokens/payload.ts";
@@ -22,6 +23,9 @@ export interface Task {
   readonly errors: ErrorVisibility;
   /** What the records of its runs keep in addition: the input, or nothing. */
   readonly record: "input" | null;
+  /** Texts for lists and for readers. */
+  readonly labels: Labels;
+  readonly description: string | null;
   /** Whether the code is stored with the task, and not fetched. */
   readonly inline: boolean;
   /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
@@ -45,6 +49,9 @@ export interface TaskRecord {
   /** Absent in tasks that an older version has written, like `record`. */
   readonly errors?: ErrorVisibility;
   readonly record?: "input" | null;
+  /** Absent if there are none. */
+  readonly labels?: Labels;
+  readonly description?: string;
   readonly inline: boolean;
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
@@ -54,11 +61,22 @@ export interface TaskRecord {
   readonly at: number;
 }
 
+/** The members that a record may lack. */
+const DEFAULTS = { errors: "hidden", record: null, labels: {}, description: null } as const;
+
 /** Reads a stored record. @throws {Error} when this version has not written it. */
 export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {
-  const { payload, secretsId, kids, errors = "hidden", record = null, ...rest } = JSON.parse(text) as TaskRecord;
+  const { payload, secretsId, kids, ...rest } = JSON.parse(text) as TaskRecord;
   const claims = claimsOf(payload);
-  return { ...rest, errors, record, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
+  return { ...DEFAULTS, ...rest, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
+}
+
+/** Returns the members of a record that describe the task. A record without them can be read by older versions too. */
+export function describing({
+  labels,
+  description,
+}: Pick<Task, "labels" | "description">): Pick<TaskRecord, "labels" | "description"> {
+  return { ...(Object.keys(labels).length > 0 && { labels }), ...(description !== null && { description }) };
 }
 
 /** Returns an owner below the task's token, so that the secrets end with this token and with the tokens above it. */

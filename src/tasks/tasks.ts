@@ -24,7 +24,7 @@ import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { type ReadTask, readTaskRequest, TASK } from "./task-request.ts";
 import { overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
-import { ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
+import { describing, ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
   /** The most bytes of a task's code. */
@@ -155,7 +155,7 @@ export class Tasks {
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "the task has no such version, or it was deleted");
-    const { caller, public: isPublic, errors, record } = this.#parsed(stored.record);
+    const { caller, public: isPublic, errors, record, labels, description } = this.#parsed(stored.record);
     const { net, fresh, params, code, timeout } = caller.claims;
     const text = stored.code === null ? code : { code: stored.code };
     const members = {
@@ -168,6 +168,8 @@ export class Tasks {
       public: isPublic,
       errors,
       record,
+      labels,
+      description,
     };
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
@@ -277,7 +279,7 @@ export class Tasks {
     const secretsId = await storeSecrets(vault, definition, claims, staying);
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
-      ...{ errors: definition.errors, record: definition.record },
+      ...{ errors: definition.errors, record: definition.record, ...describing(definition) },
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };

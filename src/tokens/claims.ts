@@ -1,4 +1,5 @@
 import type { NetClaim } from "../egress/restrict-policy.ts";
+import type { Labels } from "../labels.ts";
 import type { Limits } from "../limits/windows.ts";
 
 /** What a token may be allowed to do. */
@@ -53,6 +54,9 @@ export interface Claims {
   readonly depth: number;
   /** Whether the token may revoke itself. */
   readonly selfRevoke: boolean;
+  /** Texts for lists and for readers. Tokens below do not inherit them. */
+  readonly labels: Labels;
+  readonly description: string | null;
   /** The name of the task whose token this is, or null. The service stores the token of a task; it is not a credential. */
   readonly task: string | null;
   /** The `jti`s of the tokens that this one descends from, nearest first. */

@@ -110,6 +110,8 @@ export function payloadOf(
     fresh,
     depth,
     selfRevoke,
+    labels,
+    description,
   }: TokenRequest,
   { jti, above, nowMs }: { jti: string; above: Claims | null; nowMs: number },
 ): Payload {
@@ -130,6 +132,8 @@ export function payloadOf(
     ...(fresh && { fresh }),
     ...(depth > 0 && { depth }),
     ...(!selfRevoke && { selfRevoke }),
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(description !== null && { description }),
     ...(above !== null && { parents: [above.jti, ...above.parents] }),
   };
 }
@@ -147,8 +151,8 @@ function compactLength(part: object): number {
 }
 
 /** Returns the longest of the members without a small maximum. */
-function longestOf({ containers, net, params }: Payload): string {
-  const members = Object.entries({ containers, net, params });
+function longestOf({ containers, net, params, labels, description }: Payload): string {
+  const members = Object.entries({ containers, net, params, labels, description });
   return members.reduce((longest, member) => (lengthOf(member[1]) > lengthOf(longest[1]) ? member : longest))[0];
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
+import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";
@@ -75,6 +76,8 @@ const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
   fresh: false,
   depth: 0,
   selfRevoke: true,
+  labels: {},
+  description: null,
 };
 const DEFAULT_LIFETIME_MS = 86_400_000;
 const DEFAULT_CAN: readonly Verb[] = ["run", "limits"];
@@ -95,6 +98,8 @@ interface Members {
   fresh?: true;
   depth?: number;
   selfRevoke?: boolean;
+  labels?: Labels;
+  description?: string;
 }
 
 const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
@@ -118,6 +123,8 @@ export const tokenRequest: z.ZodType<Members> = z.strictObject(
     fresh: z.exactOptional(z.literal(true, "must be true, or left out")),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.boolean("must be true or false")),
+    labels: z.exactOptional(labelsMember),
+    description: z.exactOptional(descriptionMember),
   },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );

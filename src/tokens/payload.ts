@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import type { NetClaim } from "../egress/restrict-policy.ts";
+import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import { type Claims, isJti, type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {
@@ -36,6 +37,8 @@ export interface Payload {
   readonly fresh?: true;
   readonly depth?: number;
   readonly selfRevoke?: false;
+  readonly labels?: Labels;
+  readonly description?: string;
   readonly task?: string;
   readonly parents?: readonly string[];
 }
@@ -64,6 +67,8 @@ export function claimsOf(payload: unknown): Claims {
     fresh = false,
     depth = 0,
     selfRevoke = true,
+    labels = {},
+    description = null,
     task = null,
     parents,
   } = schema.parse(payload);
@@ -84,6 +89,8 @@ export function claimsOf(payload: unknown): Claims {
     fresh,
     depth,
     selfRevoke,
+    labels,
+    description,
     task,
     parents: parents ?? [],
   });
@@ -111,6 +118,8 @@ const schema: z.ZodType<Payload> = z
     fresh: z.exactOptional(z.literal(true)),
     depth: z.exactOptional(depthMember),
     selfRevoke: z.exactOptional(z.literal(false)),
+    labels: z.exactOptional(labelsMember),
+    description: z.exactOptional(descriptionMember),
     task: z.exactOptional(z.string()),
     parents: z.exactOptional(z.array(jti).max(MAX_DEPTH)),
   })

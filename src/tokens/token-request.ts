@@ -1,4 +1,5 @@
 import type { NetClaim } from "../egress/restrict-policy.ts";
+import type { Labels } from "../labels.ts";
 import type { Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import type { Secrets } from "./secrets/vault.ts";
 
@@ -20,4 +21,6 @@ export interface TokenRequest {
   readonly fresh: boolean;
   readonly depth: number;
   readonly selfRevoke: boolean;
+  readonly labels: Labels;
+  readonly description: string | null;
 }

@@ -23,6 +23,8 @@ test("the flags of token issue become members of the request, and absent flags a
       fresh: true,
       depth: "1",
       selfRevoke: false,
+      label: ["team=billing", "note=a=b"],
+      description: "for invoices",
     }),
     {
       containers: ["acme", "b-*"],
@@ -38,6 +40,8 @@ test("the flags of token issue become members of the request, and absent flags a
       fresh: true,
       depth: 1,
       selfRevoke: false,
+      labels: { team: "billing", note: "a=b" },
+      description: "for invoices",
     },
   );
   assert.equal((await tokenMembers({ container: ["a"], offline: true }))["net"], false);

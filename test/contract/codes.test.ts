@@ -71,6 +71,10 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   code_too_large: () => run("1".repeat(CODE_LIMIT + 1)),
   code_syntax: () => run("const = 1"),
   code_shape: () => run("class A {}"),
+  container_suspended: async () => {
+    await service.request("POST", "/api/containers/codes-suspended/suspend");
+    return service.run("codes-suspended", "1");
+  },
   code_pinned: async () => {
     return run("1", { token: await service.issue({ containers: ["*"], code: { sha256: "0".repeat(64) } }) });
   },

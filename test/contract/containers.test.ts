@@ -50,19 +50,31 @@ async function entry(container: string): Promise<Entry | undefined> {
   return (await list({ limit: "1000" })).containers.find((each) => each.container === container);
 }
 
+const NOTHING_ELSE = { labels: {}, description: null, suspended: null };
+
+/** What an answer has for a container with these limits and nothing else. */
+function policyOf(limits: object): object {
+  return { limits, ...NOTHING_ELSE };
+}
+
+/** What the list has for that container. */
+function entryOf(limits: object): object {
+  return { policy: { limits }, ...NOTHING_ELSE };
+}
+
 describe("the policy of a container", () => {
   it("is the policy that was set last, until it is removed", async () => {
-    assert.deepEqual(await get("set"), { limits: {} });
-    assert.deepEqual(await set("set", { limits: { minute: 60, day: 9 } }), { limits: { minute: 60, day: 9 } });
-    assert.deepEqual(await get("set"), { limits: { minute: 60, day: 9 } });
-    assert.deepEqual(await set("set", { limits: { hour: 3, day: null } }), { limits: { hour: 3 } });
-    assert.deepEqual(await get("set"), { limits: { hour: 3 } });
+    assert.deepEqual(await get("set"), policyOf({}));
+    assert.deepEqual(await set("set", { limits: { minute: 60, day: 9 } }), policyOf({ minute: 60, day: 9 }));
+    assert.deepEqual(await get("set"), policyOf({ minute: 60, day: 9 }));
+    assert.deepEqual(await set("set", { limits: { hour: 3, day: null } }), policyOf({ hour: 3 }));
+    assert.deepEqual(await get("set"), policyOf({ hour: 3 }));
     for (let time = 0; time < 2; time++) {
       const answer = await service.request("DELETE", "/api/containers/set");
       assert.equal(answer.status, 200);
-      assert.deepEqual(answer.json(), { limits: {} });
+      assert.deepEqual(answer.json(), policyOf({}));
     }
-    assert.deepEqual(await get("set"), { limits: {} });
+    assert.deepEqual(await get("set"), policyOf({}));
   });
 
   it("applies to the next run of every token, and the lowest limit applies", async () => {
@@ -110,8 +122,8 @@ describe("the policy of a container", () => {
       await service.request("DELETE", `/api/containers/gone-${end}`);
       await service[end]();
       service = await startService(FLAGS, home);
-      assert.deepEqual(await get(`kept-${end}`), { limits: { week: 7 } });
-      assert.deepEqual(await get(`gone-${end}`), { limits: {} });
+      assert.deepEqual(await get(`kept-${end}`), policyOf({ week: 7 }));
+      assert.deepEqual(await get(`gone-${end}`), policyOf({}));
       assert.deepEqual(await containerRecord(service, `kept-${end}`), limitRecord({ day: 50, week: 7, month: 500 }));
     });
   }
@@ -131,7 +143,7 @@ describe("the policy of a container", () => {
     const problem = assertProblem(answer, 400, "request_invalid");
     const members = problem.violations!.map(({ member }) => String(member));
     assert.deepEqual(members.toSorted(), ["limits.days", "limits.hour", "limits.minute", "wall"]);
-    assert.deepEqual(await get("faulty"), { limits: {} });
+    assert.deepEqual(await get("faulty"), policyOf({}));
   });
 
   for (const body of ["", "{", "minute=60", "null", "[]", `{"limits":${"[".repeat(100)}`, " ".repeat(70_000)]) {
@@ -148,13 +160,13 @@ describe("the list of containers", () => {
     for (let run = 0; run < 2; run++) assert.equal((await service.run("listed-used", "1", { token })).status, 200);
     assert.deepEqual(await entry("listed-set"), {
       container: "listed-set",
-      policy: { limits: { minute: 5 } },
+      ...entryOf({ minute: 5 }),
       used: limitRecord({}),
       parties: 0,
       running: 0,
     });
     const { used, ...rest } = (await entry("listed-used"))!;
-    assert.deepEqual(rest, { container: "listed-used", policy: { limits: {} }, parties: 1, running: 0 });
+    assert.deepEqual(rest, { container: "listed-used", ...entryOf({}), parties: 1, running: 0 });
     assert.ok(used.second <= 2);
     assert.deepEqual({ ...used, second: 2 }, { second: 2, minute: 2, hour: 2, day: 2, week: 2, month: 2 });
     // Only its policy and its record were read before.
@@ -256,32 +268,36 @@ describe("the policy and the list", () => {
       ["GET", "/api/containers"],
       ["GET", "/api/containers/mine"],
       ["PUT", "/api/containers/mine"],
+      ["PATCH", "/api/containers/mine"],
       ["DELETE", "/api/containers/mine"],
+      ["POST", "/api/containers/mine/suspend"],
+      ["POST", "/api/containers/mine/resume"],
+      ["POST", "/api/containers/mine/restart"],
     ] as const) {
       const json = { limits: { minute: 1 } };
-      const body = method === "PUT" ? { json } : {};
+      const body = method.startsWith("P") ? { json } : {};
       assertProblem(await service.request(method, target, { token, ...body }), 403, "token_forbidden");
       assertProblem(await service.request(method, target, { token: null, ...body }), 403, "token_missing");
     }
-    assert.deepEqual(await get("mine"), { limits: {} });
+    assert.deepEqual(await get("mine"), policyOf({}));
   });
 
   it("check the name after the token, and before the permission of the token", async () => {
     const token = await service.issue({ containers: ["*"] });
-    for (const method of ["GET", "PUT", "DELETE"]) {
+    for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
       for (const name of ["-a", "..", "a%2Fb", "%ff", "x".repeat(129), ""]) {
         const target = `/api/containers/${name}`;
         assertProblem(await service.request(method, target, { token, json: {} }), 400, "container_invalid");
         assertProblem(await service.request(method, target, { token: "x", json: {} }), 403, "token_invalid");
       }
     }
-    assert.deepEqual(await get("%6dine"), { limits: {} });
+    assert.deepEqual(await get("%6dine"), policyOf({}));
   });
 
   it("answer preflight requests of browsers", async () => {
     const answer = await service.request("OPTIONS", "/api/containers/demo", { token: null });
     assert.equal(answer.status, 204);
-    assert.equal(answer.headers["access-control-allow-methods"], "GET, PUT, DELETE");
+    assert.equal(answer.headers["access-control-allow-methods"], "GET, PUT, PATCH, DELETE");
     assert.equal(answer.headers["access-control-allow-origin"], "*");
   });
 });

@@ -96,7 +96,7 @@ describe("a token family", () => {
     const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
     assert.match(
       problem.detail,
-      /issue tokens and change tasks and secrets 12 times a minute; the next change fits in \d+ s/,
+      /issue tokens, change tasks and secrets and restart containers 12 times a minute; the next change fits in \d+ s/,
     );
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");

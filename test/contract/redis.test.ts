@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
 import { caisson, type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
@@ -160,6 +161,39 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
       (listed.json() as { containers: { container: string }[] }).containers.map(({ container }) => container),
       ["ruled"],
     );
+  });
+
+  it("share the suspension of a container within two seconds, with its runs in flight, and its restart", async () => {
+    const lasting = `async () => { globalThis.mark = 1; await new Promise(() => setInterval(() => {}, 1_000)); }`;
+    const running = async (): Promise<boolean> => {
+      const listed = await nodes[1].request("GET", "/api/containers?cursor=stoppe&limit=1");
+      return (listed.json() as { containers: { running: number }[] }).containers[0]?.running === 1;
+    };
+    const post = async (action: string): Promise<void> => {
+      assert.equal((await nodes[0].request("POST", `/api/containers/stopped/${action}`)).status, 200);
+    };
+    assert.equal((await nodes[0].run("stopped", "1")).status, 200);
+    const ended = nodes[1].run("stopped", lasting);
+    await until(running, "the run is in flight");
+    await post("suspend?now=true");
+    assert.equal((await nodes[0].run("stopped", "1")).status, 403);
+    const sinceMs = performance.now();
+    await until(async () => {
+      const isLate = performance.now() - sinceMs > 2_000;
+      const { status } = await nodes[1].run("stopped", "1");
+      assert.ok(!isLate || status !== 200, "the other node still took runs after two seconds");
+      return status === 403;
+    }, "the other node takes no run");
+    assertProblem(await ended, 403, "container_suspended");
+    await post("resume");
+    await until(
+      async () => (await nodes[1].run("stopped", "globalThis.mark = 2")).status === 200,
+      "it takes runs again",
+    );
+    await post("restart");
+    await until(async () => {
+      return (await nodes[1].run("stopped", "globalThis.mark ?? null")).json() === null;
+    }, "the other node has a new guest");
   });
 
   it("accept an administrative token that the command line issued next to one of them", async () => {

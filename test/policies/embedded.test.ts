@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 import { Problem } from "../../src/errors.ts";
 import { SqlitePolicyStore } from "../../src/policies/stores/sqlite.ts";
-import { policy, policyStoreSuite } from "../suites/policy-store.ts";
+import { policy, policyStoreSuite, remove, set } from "../suites/policy-store.ts";
 
 policyStoreSuite("the embedded store", async () => {
   const folder = await mkdtemp(join(tmpdir(), "caisson-policies-"));
@@ -40,7 +40,7 @@ test("the files of the store are readable only for their owner", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
-  await store.set("demo", policy({ day: 1 }), "me");
+  await set(store, "demo", policy({ day: 1 }));
   const folder = join(file, "..");
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
@@ -61,10 +61,10 @@ test("an acknowledged policy survives a process that is killed immediately after
 test("a policy that cannot be written is rejected and changes nothing", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
-  await store.set("demo", policy({ day: 1 }), "me");
+  await set(store, "demo", policy({ day: 1 }));
   store.close();
-  await assert.rejects(store.set("demo", policy({ day: 2 }), "me"), unavailable);
-  await assert.rejects(store.remove("demo"), unavailable);
+  await assert.rejects(set(store, "demo", policy({ day: 2 })), unavailable);
+  await assert.rejects(remove(store, "demo"), unavailable);
   assert.deepEqual(store.get("demo"), policy({ day: 1 }));
 });
 
@@ -82,9 +82,16 @@ test("a damaged file stops the start with a remedy, and is not changed", async (
 test("a policy with unknown members stops the start, because they may restrict the container", async (t) => {
   const file = await databaseFile(t);
   const store = SqlitePolicyStore.open(file);
-  await store.set("demo", policy({ day: 1 }), "me");
+  await set(store, "demo", policy({ day: 1 }));
   store.close();
-  for (const text of ['{"limits":{"day":1},"later":true}', '{"limits":{"day":0}}', "{", "[]"]) {
+  for (const text of [
+    '{"limits":{"day":1},"later":true}',
+    '{"limits":{"day":0}}',
+    '{"labels":{"Team":"x"}}',
+    '{"suspended":true}',
+    "{",
+    "[]",
+  ]) {
     const database = new DatabaseSync(file);
     database.prepare("UPDATE policies SET policy = ?").run(text);
     database.close();

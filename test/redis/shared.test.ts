@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
+import type { PolicyChange } from "../../src/policies/store.ts";
 import { openShared, type Shared } from "../../src/stores.ts";
 import { isRevokedOnRecord } from "../../src/tokens/store.ts";
 import { until } from "../contract/until.ts";
+import { policy, remove, set } from "../suites/policy-store.ts";
 import { payload, problemOf } from "../tokens/support.ts";
 import { missing, type RedisServer, startRedis } from "./server.ts";
 
 const LAG_MS = 2_000;
-const LIMITED = { limits: { minute: 7 } };
+const LIMITED = policy({ minute: 7 });
 
 async function nodesOn(server: RedisServer, body: (one: Shared, other: Shared) => Promise<void>): Promise<void> {
   const nodes = [];
@@ -37,6 +39,11 @@ async function knownInTime(holds: () => boolean, what: string): Promise<void> {
     assert.ok(!isLate || known !== false, `${what} within ${LAG_MS} ms`);
     return known === true;
   }, what);
+}
+
+/** Returns the change that adds a label. */
+function labelling(name: string): PolicyChange {
+  return (before) => ({ ...before, labels: { ...before.labels, [name]: "1" } });
 }
 
 describe("the data that nodes share", { skip: await missing("redis-server") }, () => {
@@ -78,15 +85,61 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
   it("has a new or removed policy at once on its node, and soon on all nodes", async () => {
     await using server = await startRedis();
     await nodesOn(server, async ({ policies }, other) => {
-      await policies.set("acme", LIMITED, "me");
+      await set(policies, "acme", LIMITED);
       assert.deepEqual(policies.get("acme"), LIMITED);
       await knownInTime(() => other.policies.get("acme") !== undefined, "the other node knows");
       const known = other.policies.get("acme");
-      await policies.set("other", LIMITED, "me");
+      await set(policies, "other", LIMITED);
       await until(() => other.policies.get("other") !== undefined, "the other node knows more");
       assert.equal(other.policies.get("acme"), known);
-      await other.policies.remove("acme");
+      await remove(other.policies, "acme");
       await knownInTime(() => policies.get("acme") === undefined, "the first node knows");
+    });
+  });
+
+  it("loses no change of a policy that two nodes make at the same time", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const suspended = { at: 1, by: "me", endsRuns: false };
+      // Neither node has received the change of the other node when it makes its own.
+      await one.policies.change("acme", (before) => ({ ...before, suspended }), "me");
+      await other.policies.change("acme", (before) => ({ ...before, description: "other" }), "me");
+      const labels = Array.from({ length: 8 }, (_, at) => `label-${at}`);
+      await Promise.all(
+        labels.map((name, at) => (at % 2 ? one : other).policies.change("acme", labelling(name), "me")),
+      );
+      const last = await one.policies.change("acme", (before) => before, "me");
+      assert.deepEqual([last.after.suspended, last.after.description], [suspended, "other"]);
+      assert.deepEqual(Object.keys(last.after.labels).toSorted(), labels);
+    });
+  });
+
+  it("has a suspension on all nodes within the lag, and each node reports it", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const reported: string[] = [];
+      other.policies.onSuspended((container, { endsRuns }) => reported.push(`${container} ${endsRuns}`));
+      const suspended = { at: 1, by: "me", endsRuns: true };
+      await set(one.policies, "acme", { ...LIMITED, suspended });
+      await knownInTime(() => other.policies.get("acme")?.suspended != null, "the other node knows");
+      assert.deepEqual(reported, ["acme true"]);
+      await set(other.policies, "acme", LIMITED);
+      await knownInTime(() => one.policies.get("acme")?.suspended === null, "the first node knows");
+    });
+  });
+
+  it("has a restart once on each node, at once on the node that was asked", async () => {
+    await using server = await startRedis();
+    await nodesOn(server, async (one, other) => {
+      const made: string[] = [];
+      one.restarts.onRestart((container, endsRuns) => made.push(`one ${container} ${endsRuns}`));
+      other.restarts.onRestart((container, endsRuns) => made.push(`other ${container} ${endsRuns}`));
+      await one.restarts.restart("acme", true);
+      assert.deepEqual(made, ["one acme true"]);
+      await knownInTime(() => made.length > 1, "the other node knows");
+      await other.restarts.restart("acme", false);
+      await until(() => made.length === 4, "the first node knows");
+      assert.deepEqual(made, ["one acme true", "other acme true", "other acme false", "one acme false"]);
     });
   });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { ContainerPolicy, PolicyStore } from "../../src/policies/store.ts";
+import { type ContainerPolicy, NO_POLICY, type PolicyStore, type Suspension } from "../../src/policies/store.ts";
 
 /** A store that can be closed and opened again. */
 export interface PolicyStoreUnderTest {
@@ -28,32 +28,32 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
   describe(`${subject} as a policy store`, () => {
     promise("has no policy for a container without one", async ({ store }) => {
       assert.equal(store.get("demo"), undefined);
-      assert.equal(await store.remove("demo"), false);
+      assert.equal(await remove(store, "demo"), false);
       assert.deepEqual(store.containers("", 9), []);
     });
 
     promise("applies a policy at once, and replaces the previous one", async ({ store }) => {
-      await store.set("demo", policy({ minute: 60, day: 1_000 }), "me");
+      await set(store, "demo", policy({ minute: 60, day: 1_000 }));
       assert.deepEqual(store.get("demo"), policy({ minute: 60, day: 1_000 }));
-      await store.set("demo", policy({ second: 1 }), "me");
+      await set(store, "demo", policy({ second: 1 }));
       assert.deepEqual(store.get("demo"), policy({ second: 1 }));
-      assert.equal(await store.remove("demo"), true);
+      assert.equal(await remove(store, "demo"), true);
       assert.equal(store.get("demo"), undefined);
-      assert.equal(await store.remove("demo"), false);
+      assert.equal(await remove(store, "demo"), false);
     });
 
     promise("returns the same object until the policy changes", async ({ store }) => {
-      await store.set("demo", policy({ minute: 60 }), "me");
+      await set(store, "demo", policy({ minute: 60 }));
       assert.equal(store.get("demo"), store.get("demo"));
       assert.equal(store.get("demo")!.limits, store.get("demo")!.limits);
     });
 
     promise("keeps set and removed policies when it is opened again", async ({ store, reopen }) => {
-      await store.set("kept", policy({ month: 1_000_000_000 }), "me");
-      await store.set("changed", policy({ month: 1 }), "me");
-      await store.set("changed", policy({ hour: 2 }), "me");
-      await store.set("gone", policy({ day: 1 }), "me");
-      await store.remove("gone");
+      await set(store, "kept", policy({ month: 1_000_000_000 }));
+      await set(store, "changed", policy({ month: 1 }));
+      await set(store, "changed", policy({ hour: 2 }));
+      await set(store, "gone", policy({ day: 1 }));
+      await remove(store, "gone");
       const again = await reopen();
       assert.deepEqual(again.get("kept"), policy({ month: 1_000_000_000 }));
       assert.deepEqual(again.get("changed"), policy({ hour: 2 }));
@@ -62,7 +62,7 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
     });
 
     promise("lists its containers page by page in order", async ({ store }) => {
-      for (const name of ["b", "a", "C", "b-2", "_"]) await store.set(name, policy({ day: 1 }), "me");
+      for (const name of ["b", "a", "C", "b-2", "_"]) await set(store, name, policy({ day: 1 }));
       assert.deepEqual(store.containers("", 2), ["C", "_"]);
       assert.deepEqual(store.containers("_", 2), ["a", "b"]);
       assert.deepEqual(store.containers("b", 2), ["b-2"]);
@@ -76,13 +76,87 @@ export function policyStoreSuite(subject: string, open: () => Promise<PolicyStor
     promise("accepts the words of JavaScript as names", async ({ store, reopen }) => {
       for (const name of ["__proto__", "constructor", "toString"]) {
         assert.equal(store.get(name), undefined);
-        await store.set(name, policy({ day: 1 }), "me");
+        await set(store, name, policy({ day: 1 }));
       }
       assert.deepEqual((await reopen()).containers("", 9), ["__proto__", "constructor", "toString"]);
+    });
+
+    promise("keeps labels, a description and a suspension, also when it is opened again", async ({ store, reopen }) => {
+      const suspended = { at: 1_764_000_000_123, by: "me", endsRuns: true };
+      const full = { ...policy({ day: 1 }), labels: { team: "billing", "a.b-c_1": "" }, description: "é", suspended };
+      await set(store, "demo", full);
+      await set(store, "stopped", { ...NO_POLICY, suspended });
+      assert.deepEqual(store.get("demo"), full);
+      const again = await reopen();
+      assert.deepEqual(again.get("demo"), full);
+      assert.deepEqual(again.get("stopped"), { ...NO_POLICY, suspended });
+    });
+
+    promise("gives each change the policy before it, and returns both", async ({ store }) => {
+      const { before, after } = await store.change("demo", (was) => ({ ...was, description: "first" }), "me");
+      assert.deepEqual([before, after.description], [NO_POLICY, "first"]);
+      const changes = ["a", "b", "c"].map((name) =>
+        store.change("demo", (was) => ({ ...was, labels: { ...was.labels, [name]: "1" } }), "me"),
+      );
+      await Promise.all(changes);
+      assert.deepEqual(store.get("demo")?.labels, { a: "1", b: "1", c: "1" });
+      assert.equal(store.get("demo")?.description, "first");
+    });
+
+    promise("keeps the same object after a change that changes nothing", async ({ store }) => {
+      await set(store, "demo", policy({ day: 1 }));
+      const known = store.get("demo");
+      const { before, after } = await store.change("demo", (was) => ({ ...was, limits: { day: 1 } }), "me");
+      assert.equal(before, after);
+      assert.equal(store.get("demo"), known);
+    });
+
+    promise("changes nothing if the change throws", async ({ store }) => {
+      await set(store, "demo", policy({ day: 1 }));
+      await assert.rejects(store.change("demo", failingChange, "me"), RangeError);
+      assert.deepEqual(store.get("demo"), policy({ day: 1 }));
+    });
+
+    promise(
+      "reports a container that was suspended, after it applies, and none that was resumed",
+      async ({ store }) => {
+        const reported: [string, Suspension, boolean][] = [];
+        store.onSuspended((name, suspension) => {
+          reported.push([name, suspension, store.get(name)?.suspended != null]);
+        });
+        const suspended = { at: 1, by: "me", endsRuns: false };
+        await set(store, "demo", { ...NO_POLICY, suspended });
+        assert.deepEqual(reported, [["demo", suspended, true]]);
+        await remove(store, "demo");
+        await set(store, "other", policy({ day: 1 }));
+        assert.equal(reported.length, 1);
+      },
+    );
+
+    promise("filters its containers by their policy", async ({ store }) => {
+      for (const team of ["a", "b"]) await set(store, `of-${team}`, { ...NO_POLICY, labels: { team } });
+      assert.deepEqual(
+        store.containers("", 9, (_, { labels }) => labels["team"] === "b"),
+        ["of-b"],
+      );
     });
   });
 }
 
+function failingChange(): never {
+  throw new RangeError("too many");
+}
+
 export function policy(limits: ContainerPolicy["limits"]): ContainerPolicy {
-  return { limits };
+  return { ...NO_POLICY, limits };
+}
+
+/** Replaces the policy of a container. */
+export async function set(store: PolicyStore, container: string, next: ContainerPolicy): Promise<void> {
+  await store.change(container, () => next, "me");
+}
+
+/** Removes the policy of a container. @returns whether it had one */
+export async function remove(store: PolicyStore, container: string): Promise<boolean> {
+  return (await store.change(container, () => NO_POLICY, "me")).before !== NO_POLICY;
 }

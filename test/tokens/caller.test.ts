@@ -23,6 +23,8 @@ function caller(jti: string, changes: Partial<Claims> = {}): Caller {
     fresh: false,
     depth: 0,
     selfRevoke: true,
+    labels: {},
+    description: null,
     task: null,
     parents: [],
     ...changes,

@@ -20,6 +20,8 @@ const CLAIMS: Claims = {
   fresh: false,
   depth: 0,
   selfRevoke: true,
+  labels: {},
+  description: null,
   task: null,
   parents: [],
 };

@@ -34,6 +34,8 @@ test("a token has the requested members, and defaults for the rest", async (t) =
     fresh: false,
     depth: 0,
     selfRevoke: true,
+    labels: {},
+    description: null,
     task: null,
     parents: [],
   });

@@ -44,7 +44,7 @@ export const QUOTAS: Settings<QuotaConfig> = {
   familyIssues: one(
     "--family-issues <number>",
     60,
-    "tokens issued, tasks changed and secrets replaced a minute below a token that an administrator issued: stops a " +
+    "tokens issued, tasks changed, secrets replaced and containers restarted a minute below a token that an administrator issued: stops a " +
       "token that keeps the service busy with signatures and writes",
     integer(1, 1_000_000),
   ),

@@ -1,18 +1,27 @@
+import type { Labels } from "../../labels.ts";
 import { Page } from "../../limits/page.ts";
 import { useRecord } from "../../limits/record.ts";
 import { nextTurn } from "../../next-turn.ts";
-import { NO_POLICY } from "../../policies/store.ts";
+import { type ContainerPolicy, NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { ContainerPatterns } from "../../tokens/container-patterns.ts";
+import { describePolicy } from "./container-view.ts";
 import type { ApiDependencies } from "./route.ts";
 
 /** The containers whose use the list reads at a time, which takes a Redis about a millisecond. */
 const USES_PER_READ = 100;
 
+/** The part of the list that a request selects. */
+export interface Selection {
+  readonly after: string;
+  readonly count: number;
+  /** Whether a container with these labels is included; null if all are. */
+  readonly filter: ((labels: Labels) => boolean) | null;
+}
+
 /** Returns a page of the permitted containers that have a policy, counted runs or a live guest. */
 export async function containerPage(
-  after: string,
-  count: number,
+  { after, count, filter }: Selection,
   { claims, family }: Caller,
   dependencies: ApiDependencies,
 ): Promise<object> {
@@ -20,10 +29,16 @@ export async function containerPage(
   const permitted = new ContainerPatterns(claims);
   // One entry more than requested shows whether a next page exists.
   const page = new Page(after, count + 1);
-  for (const name of await limiter.containers(after, count + 1, permitted.prefixes, family)) page.add(name);
-  for (const name of await limiter.counted([...permitted.names])) page.add(name);
-  for (const name of policies.containers(after, count + 1, (each) => permitted.has(each))) page.add(name);
-  for (const name of containers.names()) if (permitted.has(name)) page.add(name);
+  const isIncluded = (name: string, { labels }: ContainerPolicy): boolean => {
+    return permitted.has(name) && (filter === null || filter(labels));
+  };
+  for (const name of policies.containers(after, count + 1, isIncluded)) page.add(name);
+  // Only a policy has labels.
+  if (filter === null) {
+    for (const name of await limiter.containers(after, count + 1, permitted.prefixes, family)) page.add(name);
+    for (const name of await limiter.counted([...permitted.names])) page.add(name);
+    for (const name of containers.names()) if (permitted.has(name)) page.add(name);
+  }
   const names = page.names();
   const entries = await describe(names.slice(0, count), family, dependencies);
   return { containers: entries, next: names.length > count ? names[count - 1]! : null };
@@ -40,9 +55,11 @@ async function describe(
     const some = names.slice(at, at + USES_PER_READ);
     const uses = await limiter.uses(some);
     for (const [index, container] of some.entries()) {
+      const { limits, ...policy } = policies.get(container) ?? NO_POLICY;
       entries.push({
         container,
-        policy: policies.get(container) ?? NO_POLICY,
+        policy: { limits },
+        ...describePolicy(policy),
         used: useRecord(uses[index]!),
         ...containers.activity(container),
       });

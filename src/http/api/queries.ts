@@ -5,6 +5,7 @@ import { type Cursor, parseCursor } from "../../records/query.ts";
 import { RUN_STATUSES, type RunStatus } from "../../records/record.ts";
 import { isJti } from "../../tokens/claims.ts";
 import { parseDuration } from "../../units.ts";
+import { type LabelFilter, labelParameter } from "./label-filter.ts";
 import { parseTime } from "./time-query.ts";
 
 /** The parameters of a request by name. Each schema reads the text of its parameter. */
@@ -23,7 +24,15 @@ export interface Page {
   readonly limit: number;
 }
 
-export interface ContainerPage extends Page {
+export interface Now {
+  readonly now?: boolean | undefined;
+}
+
+export interface LabelledPage extends Page {
+  readonly label?: LabelFilter | undefined;
+}
+
+export interface ContainerPage extends LabelledPage {
   readonly container?: string | undefined;
 }
 
@@ -136,7 +145,8 @@ export const DETAIL: Query<Detail> = z.strictObject({
   detail: flag.meta({ description: "`true`: an object for each window, with limit, remaining, used and resetSeconds" }),
 });
 export const PAGE: Query<Page> = z.strictObject({ cursor, limit });
-export const TOKEN_PAGE: Query<ContainerPage> = z.strictObject({ cursor, limit, container });
+export const LABELLED_PAGE: Query<LabelledPage> = z.strictObject({ cursor, limit, label: labelParameter });
+export const TOKEN_PAGE: Query<ContainerPage> = z.strictObject({ cursor, limit, container, label: labelParameter });
 export const RUN_PAGE: Query<RunPage> = z.strictObject({ cursor: runCursor, limit, ...runFilters });
 export const ALL_RUNS_PAGE: Query<AllRunsPage> = z.strictObject({ cursor: runCursor, limit, ...runFilters, container });
 export const FAILURES: Query<FailureFilters> = z.strictObject({
@@ -146,6 +156,9 @@ export const FAILURES: Query<FailureFilters> = z.strictObject({
 });
 export const DRY_RUN: Query<DryRun> = z.strictObject({
   dryRun: flag.meta({ description: "`true`: runs the task once, publishes nothing, and answers with the record" }),
+});
+export const NOW: Query<Now> = z.strictObject({
+  now: flag.meta({ description: "`true`: ends the runs in flight; otherwise they finish" }),
 });
 export const AUDIT_PAGE: Query<AuditFilters> = z.strictObject({
   cursor: parsed((text) => (text === "" ? undefined : parseAuditCursor(text)), "is not the next of a page")

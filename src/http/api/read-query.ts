@@ -2,6 +2,9 @@ import { type MemberFault, membersProblem, schemaFaults } from "../../members.ts
 import { parseTarget } from "../target.ts";
 import type { Query } from "./queries.ts";
 
+/** The parameter that a query may have more than once. Its schema reads a list. */
+const REPEATABLE = "label";
+
 /**
  * Reads the query of a request. `key`, which carries a token, may be in every query.
  *
@@ -11,9 +14,13 @@ import type { Query } from "./queries.ts";
 export function readQuery<T>(target: string, schema: Query<T>): T {
   const { query } = parseTarget(target);
   const faults: MemberFault[] = [];
-  const given: Record<string, string> = Object.create(null) as Record<string, string>;
+  const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of query) {
     if (name === "key") continue;
+    if (name === REPEATABLE) {
+      given[name] = query.getAll(name);
+      continue;
+    }
     if (name in given) faults.push({ member: name.slice(0, 64), detail: "occurs more than once" });
     given[name] = value;
   }

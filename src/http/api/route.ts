@@ -9,6 +9,7 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Nodes } from "../../nodes/nodes.ts";
+import type { Restarts } from "../../policies/restarts.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Audit } from "../../records/audit/audit.ts";
 import type { Drain } from "../../records/drain/drain.ts";
@@ -42,6 +43,7 @@ export interface ApiDependencies {
   readonly limiter: Limiter;
   readonly issueRate: IssueRate;
   readonly policies: PolicyStore;
+  readonly restarts: Pick<Restarts, "restart">;
   readonly tasks: Tasks;
   readonly containers: ContainerManager;
   readonly records: Records;

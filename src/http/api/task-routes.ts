@@ -12,7 +12,7 @@ import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import { containerName, taskName } from "../target.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
-import { DRY_RUN, PAGE } from "./queries.ts";
+import { DRY_RUN, LABELLED_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
 import { readQuery } from "./read-query.ts";
 import {
@@ -46,7 +46,7 @@ const SEGMENT = "{[^/]*}";
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
-  resource(api, path, { GET: listTasks(dependencies) }, { GET: PAGE });
+  resource(api, path, { GET: listTasks(dependencies) }, { GET: LABELLED_PAGE });
   resource(
     api,
     `${path}/:name${SEGMENT}`,
@@ -128,7 +128,7 @@ function listTasks(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    const { cursor = "", limit } = readQuery(call.env.incoming.url!, PAGE);
+    const { cursor = "", limit, label: hasLabels } = readQuery(call.env.incoming.url!, LABELLED_PAGE);
     requireTasksVerb(by, container);
     const page = await listPage<Task>("tasks", cursor, limit, {
       read: (after, most) => tasks.list(container, after, most),
@@ -136,6 +136,7 @@ function listTasks(dependencies: ApiDependencies): Handler {
       holder: by.family,
       cursorOf: ({ name }) => name,
       describe: (task) => ({ ...describe(task), ...tasks.endOf(task) }),
+      filter: ({ labels }) => !hasLabels || hasLabels(labels),
     });
     return jsonText(200, page);
   };
@@ -219,6 +220,8 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     public: task.public,
     errors: task.errors,
     record: task.record,
+    labels: task.labels,
+    description: task.description,
     ...{ params, limits, timeout, net, fresh, exp, by },
     changedAt: new Date(at).toISOString(),
   };

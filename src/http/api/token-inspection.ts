@@ -47,7 +47,8 @@ export function listTokens(dependencies: ApiDependencies): Handler {
       holder: family,
       cursorOf: ({ claims: { jti } }) => jti,
       describe: (issued) => describe(issued, tokens),
-      filter: (issued) => container === null || permitsContainer(issued.claims, container),
+      filter: ({ claims }) =>
+        (container === null || permitsContainer(claims, container)) && (!query.label || query.label(claims.labels)),
     });
     return jsonText(200, page);
   };

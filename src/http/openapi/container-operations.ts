@@ -1,26 +1,39 @@
 import { z } from "zod";
 
-import { policyRequest } from "../../policies/policy-request.ts";
-import { DETAIL, PAGE } from "../api/queries.ts";
+import { policyPatch, policyRequest } from "../../policies/policy-request.ts";
+import { DETAIL, LABELLED_PAGE, NOW } from "../api/queries.ts";
 import { BODY_ERRORS, jsonContent, named, ok, type Operation, type SuccessAnswer, TOKEN_ERRORS } from "./operation.ts";
-import { EXAMPLE_LIMITS, LIMIT_STATE, LIMITS, NEXT, USED } from "./schemas.ts";
+import { DESCRIPTION, EXAMPLE_JTI, EXAMPLE_LIMITS, LABELS, LIMIT_STATE, LIMITS, NEXT, USED } from "./schemas.ts";
 
 const CONTAINERS = "Containers";
 const LIMITS_TAG = "Limits";
-const EXAMPLE_POLICY = { limits: { minute: 600 } };
+const EXAMPLE_REQUEST = { limits: { minute: 600 } };
+const EXAMPLE_DESCRIBED = { labels: { team: "billing" }, description: null, suspended: null };
+const EXAMPLE_POLICY = { ...EXAMPLE_REQUEST, ...EXAMPLE_DESCRIBED };
 
 const request = named("PolicyRequest", policyRequest);
+const patch = named("PolicyPatch", policyPatch);
+const described = {
+  labels: LABELS,
+  description: DESCRIPTION,
+  suspended: z
+    .object({ at: z.iso.datetime(), by: z.string().meta({ description: "the `jti` of the token that suspended it" }) })
+    .nullable()
+    .meta({ description: "null if the container takes runs" }),
+};
 const policy = named(
   "Policy",
-  z.object({ limits: LIMITS }).meta({ description: "what an administrator has set for a container" }),
+  z.object({ limits: LIMITS, ...described }).meta({ description: "what an administrator has set for a container" }),
 );
+const restarted = named("RestartedContainer", z.object({ container: z.string(), restarted: z.literal(true) }));
 const page = named(
   "ContainerPage",
   z.object({
     containers: z.array(
       z.object({
         container: z.string(),
-        policy,
+        policy: z.object({ limits: LIMITS }),
+        ...described,
         used: USED.meta({ description: "the runs that count now" }),
         parties: z.int().meta({ description: "the guests and places of the container" }),
         running: z.int().meta({ description: "the runs in flight" }),
@@ -33,7 +46,8 @@ const EXAMPLE_PAGE = {
   containers: [
     {
       container: "acme",
-      policy: EXAMPLE_POLICY,
+      policy: EXAMPLE_REQUEST,
+      ...EXAMPLE_DESCRIBED,
       used: { second: 0, minute: 2, hour: 60, day: 60, week: 60, month: 60 },
       parties: 1,
       running: 0,
@@ -55,7 +69,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     tag: CONTAINERS,
     summary: "List the containers of the token that have a policy, counted runs or a guest",
     token: "required",
-    query: PAGE,
+    query: LABELLED_PAGE,
     answers: [ok("a page of containers", page, EXAMPLE_PAGE)],
     errors: TOKEN_ERRORS,
   },
@@ -74,9 +88,27 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     path: "/api/containers/{container}",
     id: "setPolicy",
     tag: CONTAINERS,
-    summary: "Replace the policy of a container, as an administrator",
+    summary: "Replace the limits of a container, as an administrator",
     token: "required",
-    body: { isRequired: true, content: jsonContent(request, EXAMPLE_POLICY) },
+    body: { isRequired: true, content: jsonContent(request, EXAMPLE_REQUEST) },
+    answers: [ok("the policy", policy, EXAMPLE_POLICY)],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "container_invalid"],
+  },
+  {
+    method: "patch",
+    path: "/api/containers/{container}",
+    id: "changePolicy",
+    tag: CONTAINERS,
+    summary: "Change limits, labels and description of a container by a merge patch (RFC 7396), as an administrator",
+    token: "required",
+    body: {
+      isRequired: true,
+      content: ["application/merge-patch+json", "application/json"].map((type) => ({
+        type,
+        schema: patch,
+        example: { labels: { team: "billing", env: null } },
+      })),
+    },
     answers: [ok("the policy", policy, EXAMPLE_POLICY)],
     errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "container_invalid"],
   },
@@ -85,10 +117,44 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     path: "/api/containers/{container}",
     id: "removePolicy",
     tag: CONTAINERS,
-    summary: "Remove the policy of a container, as an administrator",
+    summary: "Remove limits, labels and description of a container, as an administrator. A suspension stays",
     token: "required",
-    answers: [ok("the policy, which sets nothing now", policy, { limits: {} })],
-    errors: [...TOKEN_ERRORS, "container_invalid"],
+    answers: [ok("the policy", policy, { limits: {}, labels: {}, description: null, suspended: null })],
+    errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
+  },
+  {
+    method: "post",
+    path: "/api/containers/{container}/suspend",
+    id: "suspendContainer",
+    tag: CONTAINERS,
+    summary: "Answer runs in a container with 403 from now on, as an administrator",
+    token: "required",
+    query: NOW,
+    answers: [
+      ok("the policy", policy, { ...EXAMPLE_POLICY, suspended: { at: "2026-11-23T10:00:00.123Z", by: EXAMPLE_JTI } }),
+    ],
+    errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
+  },
+  {
+    method: "post",
+    path: "/api/containers/{container}/resume",
+    id: "resumeContainer",
+    tag: CONTAINERS,
+    summary: "Let a suspended container take runs again, as an administrator",
+    token: "required",
+    answers: [ok("the policy", policy, EXAMPLE_POLICY)],
+    errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
+  },
+  {
+    method: "post",
+    path: "/api/containers/{container}/restart",
+    id: "restartContainer",
+    tag: CONTAINERS,
+    summary: "Replace the guests of a container, as an administrator or with the verb tasks",
+    token: "required",
+    query: NOW,
+    answers: [ok("the guests are replaced", restarted, { container: "acme", restarted: true })],
+    errors: [...TOKEN_ERRORS, "container_invalid", "token_limited"],
   },
   {
     method: "get",

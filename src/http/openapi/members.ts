@@ -18,6 +18,8 @@ const OF_TOKEN: Readonly<Record<string, string>> = {
   fresh: "true: each run gets an unused guest",
   depth: "how many generations of tokens may be issued below the token",
   selfRevoke: "whether the token may revoke itself; by default true",
+  labels: "texts by name, for lists and for readers; they change no right",
+  description: "a text for readers",
 };
 
 /** What the members of a request for a task mean. The others mean the same as those of a token. */
@@ -40,9 +42,9 @@ export function describeMembers(schemas: Json): void {
   for (const [name, description] of Object.entries(OF_TOKEN)) token[name] = { ...token[name], description };
   for (const [name, schema] of Object.entries(task)) {
     const isSame = !(name in OF_TASK) && name in token;
-    task[name] = isSame
-      ? { ...token[name], ...schema, description: OF_TOKEN[name] }
-      : { ...schema, description: OF_TASK[name] };
+    // A schema of the task itself may allow more, such as null.
+    const own = isSame && Object.keys(schema).length === 0 ? token[name] : schema;
+    task[name] = { ...own, description: isSame ? OF_TOKEN[name] : OF_TASK[name] };
   }
 }
 

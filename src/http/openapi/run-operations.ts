@@ -34,6 +34,7 @@ const RUN_ERRORS: readonly ProblemCode[] = [
   "token_invalid",
   "token_forbidden",
   "quota_exceeded",
+  "container_suspended",
   "not_found",
   "method_not_allowed",
   "run_cancelled",

@@ -40,6 +40,10 @@ export const NAME = "^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}$";
 const windows = (each: z.ZodType): z.ZodType =>
   z.object(Object.fromEntries(WINDOW_NAMES.map((window) => [window, each])));
 
+/** Labels as answers show them. */
+export const LABELS: z.ZodType = z.record(z.string(), z.string()).meta({ description: "texts by name" });
+export const DESCRIPTION: z.ZodType = z.string().nullable().meta({ description: "a text for readers" });
+
 /** The limits that were set, by window. */
 export const LIMITS: z.ZodType = named("Limits", windows(z.int().min(1).exactOptional()));
 
@@ -77,6 +81,8 @@ export const CLAIMS: z.ZodType = named(
     fresh: z.boolean(),
     depth: z.int(),
     selfRevoke: z.boolean(),
+    labels: LABELS,
+    description: DESCRIPTION,
     task: z.string().nullable(),
     parents: z.array(z.string()).meta({ description: "the tokens above, the nearest first" }),
   }),

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { rollBackRequest, taskRequest } from "../../tasks/task-request.ts";
 import { ERROR_VISIBILITIES } from "../../tasks/task.ts";
-import { DRY_RUN, PAGE } from "../api/queries.ts";
+import { DRY_RUN, LABELLED_PAGE } from "../api/queries.ts";
 import {
   BODY_ERRORS,
   jsonContent,
@@ -14,7 +14,7 @@ import {
   TOKEN_ERRORS,
 } from "./operation.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
-import { EXAMPLE_JTI, LIMITS, NEXT } from "./schemas.ts";
+import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, NEXT } from "./schemas.ts";
 
 const TAG = "Tasks";
 
@@ -31,6 +31,8 @@ const members = {
   public: z.boolean(),
   errors: z.enum(ERROR_VISIBILITIES),
   record: z.literal(["input", null]),
+  labels: LABELS,
+  description: DESCRIPTION,
   params: z.record(z.string(), z.unknown()),
   limits: z.object({ container: LIMITS.exactOptional(), token: LIMITS.exactOptional() }),
   timeout: z.string().nullable(),
@@ -61,6 +63,8 @@ const EXAMPLE = {
   public: false,
   errors: "hidden",
   record: null,
+  labels: { team: "billing" },
+  description: null,
   params: {},
   limits: {},
   timeout: null,
@@ -101,7 +105,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
     tag: TAG,
     summary: "List the tasks of a container by name",
     token: "required",
-    query: PAGE,
+    query: LABELLED_PAGE,
     answers: [ok("a page of tasks, without their code", page, { tasks: [EXAMPLE], next: null })],
     errors,
   },
@@ -134,7 +138,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
       },
       one("the task is created", 201),
     ],
-    errors: [...changeErrors, "container_limited"],
+    errors: [...changeErrors, "container_limited", "container_suspended"],
     startsRun: true,
   },
   {

@@ -24,6 +24,8 @@ const EXAMPLE_CLAIMS = {
   fresh: false,
   depth: 0,
   selfRevoke: true,
+  labels: { team: "billing" },
+  description: null,
   task: null,
   parents: [],
 };

@@ -15,11 +15,12 @@ import { viewOf } from "./record-view.ts";
 import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
+import { mustTakeRuns } from "./suspension.ts";
 import { traceparentOf } from "./traceparent.ts";
 
 type AuthorizeDependencies = Pick<
   RunDependencies,
-  "config" | "tokens" | "tasks" | "authenticator" | "runIds" | "proxies"
+  "config" | "tokens" | "tasks" | "authenticator" | "runIds" | "proxies" | "policies"
 >;
 
 /**
@@ -35,7 +36,7 @@ export async function authorizeRun(
   dependencies: AuthorizeDependencies,
 ): Promise<RunCall> {
   const arrivedMs = performance.now();
-  const { config, tokens, tasks, authenticator, runIds } = dependencies;
+  const { config, tokens, tasks, authenticator, runIds, policies } = dependencies;
   const found = path.task === null ? null : await findTask(tasks, path);
   // A public task runs for every client: the credentials of the request are for the task.
   const credential = found?.public ? null : readCredential(request, target.query, config.queryKey);
@@ -49,6 +50,7 @@ export async function authorizeRun(
   const url = options ? null : taskUrl(target.query);
   refuseAsSubresource(request);
   if (bearer) authorize(bearer.claims, container);
+  mustTakeRuns(container, policies);
   const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path.task);
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;

@@ -14,6 +14,7 @@ import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunInput } from "./run-input.ts";
+import { mustTakeRuns } from "./suspension.ts";
 import { traceparentOf } from "./traceparent.ts";
 
 /**
@@ -27,11 +28,12 @@ export async function dryRun(
   response: ServerResponse,
   draft: DraftTask,
   by: Caller,
-  { config, runIds, traces }: Pick<RunDependencies, "config" | "runIds" | "traces">,
+  { config, runIds, traces, policies }: Pick<RunDependencies, "config" | "runIds" | "traces" | "policies">,
   begin: (call: RunCall, input: RunInput) => Promise<Execution>,
 ): Promise<string> {
   const { container, name, caller, code } = draft;
   authorize(by.claims, container);
+  mustTakeRuns(container, policies);
   const answer = new RunAnswer(response, runIds.next(), by.memory.name, false, performance.now());
   const { resultLimit } = config;
   const options = readQueryOptions(new URLSearchParams(), resultLimit);

@@ -33,6 +33,11 @@ export function cancelRun(guests: Guests, container: string, run: string, by: Ca
   return false;
 }
 
+/** Ends the runs of a container at once. Their guests take no new run. */
+export function endRuns(guests: Guests, container: string, problem: Problem): void {
+  for (const execution of [...executionsIn(guests, container)]) execution.kill(problem);
+}
+
 function* executionsIn(guests: Guests, container: string | null): Generator<Execution> {
   for (const guest of guests) {
     for (const listener of guest.listeners()) {

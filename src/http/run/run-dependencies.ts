@@ -1,6 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import type { Limiter } from "../../limits/limiter.ts";
+import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Sources } from "../../source/fetch.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
@@ -24,6 +25,7 @@ export interface RunDependencies {
   readonly bodies: Bodies;
   readonly proxies: Proxies;
   readonly limiter: Limiter;
+  readonly policies: Pick<PolicyStore, "get">;
   readonly containers: ContainerManager;
   readonly sources: Sources;
   readonly runIds: RunIds;

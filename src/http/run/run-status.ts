@@ -15,6 +15,8 @@ const STATUSES: Readonly<Partial<Record<ProblemCode, RunStatus>>> = {
   run_cancelled: "cancelled",
   // The token of a run was revoked (`--kill-revoked`).
   token_invalid: "cancelled",
+  // Its container was suspended with `now=true`.
+  container_suspended: "cancelled",
   draining: "interrupted",
   container_restarted: "failed",
   sandbox_failed: "failed",

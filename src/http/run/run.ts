@@ -23,6 +23,7 @@ import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
 import { RunMeter } from "./run-meter.ts";
 import type { RunTrace } from "./run-trace.ts";
+import { mustNotEnd, mustTakeRuns } from "./suspension.ts";
 
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
@@ -96,9 +97,11 @@ export class RunEndpoint {
   }
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
-    const { containers, sources, running } = this.#with;
+    const { containers, sources, running, policies } = this.#with;
     const { container, group, subject, memory } = call;
     call.recorded?.accept(options);
+    // Again, because the container may have been suspended while the body arrived.
+    mustTakeRuns(container, policies);
     const network = memory.isPublic ? memory.name : null;
     const reservation = containers.reserve(container, group, subject, performance.now(), network);
     // Called when the guest is done with the run or the client has left, and below when the run never begins.
@@ -112,6 +115,7 @@ export class RunEndpoint {
       const { slot } = reservation;
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
+      mustNotEnd(container, policies);
       const over = (): void => {
         release();
         running?.delete(execution);

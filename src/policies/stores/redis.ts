@@ -1,17 +1,21 @@
+import { Problem } from "../../errors.ts";
 import { Page } from "../../limits/page.ts";
 import type { Feed, Topic } from "../../redis/feed.ts";
-import { readPolicy } from "../policy-request.ts";
-import type { ContainerPolicy, PolicyStore } from "../store.ts";
+import { type ContainerPolicy, NO_POLICY, type PolicyChange, type PolicyStore, type Suspension } from "../store.ts";
+import { isEmpty, isSame, policyOf, storedPolicy } from "../stored-policy.ts";
 
 const POLICIES = "policies";
 
 /** The number of policies that are read in one command. */
 const BATCH = 1_000;
+/** How often a change is tried again when another node changes the policy at the same time. */
+const ATTEMPTS = 10;
 
 /** Stores the policies of all nodes in Redis, with a copy in memory. */
 export class RedisPolicyStore implements PolicyStore, Topic {
   readonly name: string = POLICIES;
   readonly #policies = new Map<string, { text: string; policy: ContainerPolicy }>();
+  readonly #suspendedListeners: ((container: string, suspension: Suspension) => void)[] = [];
   #feed: Feed | null = null;
 
   /** Sets the feed through which the store receives and publishes changes. */
@@ -32,23 +36,39 @@ export class RedisPolicyStore implements PolicyStore, Topic {
     return this.#policies.get(container)?.policy;
   }
 
-  async set(container: string, policy: ContainerPolicy, setBy: string): Promise<void> {
-    const text = JSON.stringify({ policy, setBy, setAt: Date.now() });
-    await this.#shared.publish(POLICIES, container, text);
-    this.#policies.set(container, { text, policy });
+  async change(
+    container: string,
+    change: PolicyChange,
+    by: string,
+  ): Promise<{ before: ContainerPolicy; after: ContainerPolicy }> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      // Read from Redis: the copy of this node may lack a change of another node, such as a suspension.
+      const [known = null] = await this.#shared.values(POLICIES, [container]);
+      const before = known === null ? NO_POLICY : policyIn(container, known);
+      const after = change(before);
+      if (isSame(before, after)) return { before, after: before };
+      const policy = storedPolicy(after);
+      const text = isEmpty(after) ? null : JSON.stringify({ policy, setBy: by, setAt: Date.now() });
+      if (!(await this.#shared.replace(POLICIES, container, known, text))) continue;
+      this.#update(container, text);
+      return { before, after };
+    }
+    throw new Problem("overloaded", "other callers keep changing the container", { retryAfterMs: 1_000 });
   }
 
-  async remove(container: string): Promise<boolean> {
-    const removed = await this.#shared.publish(POLICIES, container, null);
-    this.#policies.delete(container);
-    return removed;
-  }
-
-  containers(after: string, count: number, filter: (container: string) => boolean = () => true): string[] {
+  containers(
+    after: string,
+    count: number,
+    filter: (container: string, policy: ContainerPolicy) => boolean = () => true,
+  ): string[] {
     this.#shared.mustBeFresh();
     const page = new Page(after, count);
-    for (const container of this.#policies.keys()) if (filter(container)) page.add(container);
+    for (const [container, { policy }] of this.#policies) if (filter(container, policy)) page.add(container);
     return page.names();
+  }
+
+  onSuspended(listener: (container: string, suspension: Suspension) => void): void {
+    this.#suspendedListeners.push(listener);
   }
 
   /** Does nothing, because the opener of the feed closes it. */
@@ -63,15 +83,18 @@ export class RedisPolicyStore implements PolicyStore, Topic {
   #update(container: string, text: string | null): void {
     if (text === null) this.#policies.delete(container);
     else if (this.#policies.get(container)?.text !== text) {
-      this.#policies.set(container, { text, policy: policyOf(container, text) });
+      const policy = policyIn(container, text);
+      this.#policies.set(container, { text, policy });
+      const { suspended } = policy;
+      if (suspended) for (const listener of this.#suspendedListeners) listener(container, suspended);
     }
   }
 }
 
-/** Parses a stored policy as strictly as a request, because a member of a newer version may restrict the container. */
-function policyOf(container: string, text: string): ContainerPolicy {
+/** Returns the policy in an entry. */
+function policyIn(container: string, text: string): ContainerPolicy {
   try {
-    return readPolicy((JSON.parse(text) as { policy: unknown }).policy);
+    return policyOf((JSON.parse(text) as { policy: unknown }).policy);
   } catch (error) {
     throw new Error(`the entry in Redis for container ${JSON.stringify(container)} is not a valid policy`, {
       cause: error,

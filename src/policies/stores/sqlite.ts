@@ -1,13 +1,14 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
 import { Page } from "../../limits/page.ts";
-import { readPolicy } from "../policy-request.ts";
-import type { ContainerPolicy, PolicyStore } from "../store.ts";
+import { type ContainerPolicy, NO_POLICY, type PolicyChange, type PolicyStore, type Suspension } from "../store.ts";
+import { isEmpty, isSame, policyOf, storedPolicy } from "../stored-policy.ts";
 
 /** Stores policies in memory and in a database of the data folder, which only this process uses. */
 export class SqlitePolicyStore implements PolicyStore {
   readonly #database: PolicyDatabase;
   readonly #policies = new Map<string, ContainerPolicy>();
+  readonly #suspendedListeners: ((container: string, suspension: Suspension) => void)[] = [];
 
   /** @throws {Error} if the database cannot be used. The message contains the remedy. */
   static open(file: string): SqlitePolicyStore {
@@ -17,7 +18,7 @@ export class SqlitePolicyStore implements PolicyStore {
   private constructor(database: PolicyDatabase) {
     this.#database = database;
     for (const row of database.statements.all.iterate()) {
-      this.#policies.set(String(row["container"]), policyOf(row));
+      this.#policies.set(String(row["container"]), policyIn(row));
     }
   }
 
@@ -25,25 +26,40 @@ export class SqlitePolicyStore implements PolicyStore {
     return this.#policies.get(container);
   }
 
-  set(container: string, policy: ContainerPolicy, setBy: string): Promise<void> {
-    return this.#write(() => {
-      this.#database.statements.set.run(container, JSON.stringify(policy), setBy, Date.now());
+  async change(
+    container: string,
+    change: PolicyChange,
+    by: string,
+  ): Promise<{ before: ContainerPolicy; after: ContainerPolicy }> {
+    const before = this.#policies.get(container) ?? NO_POLICY;
+    const after = change(before);
+    if (isSame(before, after)) return { before, after: before };
+    if (isEmpty(after)) {
+      this.#write(() => this.#database.statements.remove.run(container));
+      this.#policies.delete(container);
+    } else {
+      this.#write(() => {
+        this.#database.statements.set.run(container, JSON.stringify(storedPolicy(after)), by, Date.now());
+      });
       // After the write to the disk, because an acknowledged policy must survive a restart.
-      this.#policies.set(container, policy);
-    });
+      this.#policies.set(container, after);
+    }
+    if (after.suspended) for (const listener of this.#suspendedListeners) listener(container, after.suspended);
+    return { before, after };
   }
 
-  remove(container: string): Promise<boolean> {
-    return this.#write(() => {
-      this.#database.statements.remove.run(container);
-      return this.#policies.delete(container);
-    });
-  }
-
-  containers(after: string, count: number, filter: (container: string) => boolean = () => true): string[] {
+  containers(
+    after: string,
+    count: number,
+    filter: (container: string, policy: ContainerPolicy) => boolean = () => true,
+  ): string[] {
     const page = new Page(after, count);
-    for (const container of this.#policies.keys()) if (filter(container)) page.add(container);
+    for (const [container, policy] of this.#policies) if (filter(container, policy)) page.add(container);
     return page.names();
+  }
+
+  onSuspended(listener: (container: string, suspension: Suspension) => void): void {
+    this.#suspendedListeners.push(listener);
   }
 
   close(): void {
@@ -51,9 +67,9 @@ export class SqlitePolicyStore implements PolicyStore {
   }
 
   /** Runs one statement, which SQLite executes as a transaction. */
-  async #write<T>(change: () => T): Promise<T> {
+  #write(change: () => void): void {
     try {
-      return change();
+      change();
     } catch (error) {
       const detail = "the policies of containers cannot be written; nothing was changed";
       throw new Problem("store_unavailable", detail, { cause: error });
@@ -68,7 +84,7 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   content: "the policies of containers",
   remedy:
     "restore it from a backup, or remove it and set the policies again: without it only the limits of the service and of " +
-    "tokens apply",
+    "tokens apply, and no container is suspended",
   schema: `
     CREATE TABLE IF NOT EXISTS policies (
       container TEXT PRIMARY KEY, policy TEXT NOT NULL, set_by TEXT NOT NULL, set_at INTEGER NOT NULL
@@ -81,10 +97,10 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   },
 };
 
-/** Parses a stored policy as strictly as a request, because a member of a newer version may restrict the container. */
-function policyOf(row: Readonly<Record<string, unknown>>): ContainerPolicy {
+/** Returns the policy in a row of the database. */
+function policyIn(row: Readonly<Record<string, unknown>>): ContainerPolicy {
   try {
-    return readPolicy(JSON.parse(String(row["policy"])));
+    return policyOf(JSON.parse(String(row["policy"])));
   } catch (error) {
     throw new Error(`its entry for container ${JSON.stringify(row["container"])} is not a valid policy`, {
       cause: error,

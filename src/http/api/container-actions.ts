@@ -1,0 +1,85 @@
+import type { PolicyChange } from "../../policies/store.ts";
+import { resume, suspend } from "../../policies/suspend.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { containerName } from "../target.ts";
+import { viewOfPolicy } from "./container-view.ts";
+import { NOW } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
+import {
+  type Api,
+  type ApiDependencies,
+  audit,
+  authenticate,
+  type Call,
+  forbidden,
+  json,
+  resource,
+  segment,
+} from "./route.ts";
+
+/** The index of the name in `/api/containers/{container}/suspend`. */
+const CONTAINER = 3;
+const PATH = "/api/containers/:name{[^/]*}";
+
+/**
+ * Serves the suspension of containers, for administrators, and their restart, for administrators and for tokens that may
+ * change the tasks of the container.
+ */
+export function serveContainerActions(api: Api, dependencies: ApiDependencies): void {
+  const { policies, restarts, issueRate } = dependencies;
+  const read = async (call: Call, permits: (by: Caller, name: string) => boolean): Promise<[string, Caller]> => {
+    const by = await authenticate(call, dependencies);
+    const name = containerName(segment(call, CONTAINER));
+    if (!permits(by, name)) throw forbidden();
+    return [name, by];
+  };
+  const change = async (call: Call, what: string, changeOf: (by: Caller) => PolicyChange): Promise<Response> => {
+    const [name, by] = await read(call, isAdmin);
+    const { before, after } = await policies.change(name, changeOf(by), by.claims.jti);
+    if (before !== after) {
+      const details = after.suspended ? { container: name, now: after.suspended.endsRuns } : { container: name };
+      await audit(call, dependencies, what, by, details);
+    }
+    return json(200, viewOfPolicy(after));
+  };
+  resource(
+    api,
+    `${PATH}/suspend`,
+    {
+      POST: (call) => change(call, "container suspended", (by) => suspend(by.claims.jti, isNow(call), Date.now())),
+    },
+    { POST: NOW },
+  );
+  resource(api, `${PATH}/resume`, { POST: (call) => change(call, "container resumed", () => resume) });
+  resource(
+    api,
+    `${PATH}/restart`,
+    {
+      POST: async (call) => {
+        const [name, by] = await read(call, mayRestart);
+        const now = isNow(call);
+        // A restart costs the machine the starts of processes, like the check of a task's code.
+        await issueRate.admit(by);
+        await restarts.restart(name, now);
+        await audit(call, dependencies, "container restarted", by, { container: name, now });
+        return json(200, { container: name, restarted: true });
+      },
+    },
+    { POST: NOW },
+  );
+}
+
+/** Whether runs in flight end too. */
+function isNow(call: Call): boolean {
+  return readQuery(call.env.incoming.url!, NOW).now ?? false;
+}
+
+function isAdmin({ claims }: Caller): boolean {
+  return claims.admin;
+}
+
+/** A token with the verb `tasks` may change the code that runs in the container, and so replace its guests. */
+function mayRestart({ claims }: Caller, container: string): boolean {
+  return permitsContainer(claims, container) && permitsVerb(claims, "tasks");
+}

@@ -1,0 +1,26 @@
+import { Problem } from "../../errors.ts";
+import type { PolicyStore } from "../../policies/store.ts";
+
+const HINT = "An administrator can resume it with POST /api/containers/{container}/resume.";
+
+/** @throws {Problem} `container_suspended` */
+export function mustTakeRuns(container: string, policies: Pick<PolicyStore, "get">): void {
+  if (!policies.get(container)?.suspended) return;
+  throw new Problem("container_suspended", `container "${container}" is suspended`, { hint: HINT });
+}
+
+/**
+ * Requires that a run which was admitted, and waits for its code or its guest, may still begin.
+ *
+ * @throws {Problem} `container_suspended` if runs in flight end too
+ */
+export function mustNotEnd(container: string, policies: Pick<PolicyStore, "get">): void {
+  if (policies.get(container)?.suspended?.endsRuns) throw endedBySuspension(container);
+}
+
+/** Returns the answer to a run that was in flight. */
+export function endedBySuspension(container: string): Problem {
+  return new Problem("container_suspended", `container "${container}" was suspended, which ended the run`, {
+    hint: HINT,
+  });
+}
