@@ -58,6 +58,8 @@ export class Code {
   enter(run: Run): void {
     if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
+    // Known code that is no function is not executed again.
+    else if (run.isPreflight && this.#announced !== null) run.result("null");
     else this.#evaluate(run);
   }
 
@@ -158,7 +160,7 @@ export class Code {
     this.#announce(outcome.shape);
     if (run.over) return;
     if (outcome.shape) runShape(outcome.shape, run);
-    else answer(run, outcome.result);
+    else answer(run, run.isPreflight ? undefined : outcome.result);
   }
 
   #announce(shape: Shape | null): void {
@@ -174,7 +176,8 @@ export class Code {
 const NONE = new Uint8Array();
 
 function runShape(shape: Shape, run: Run): void {
-  if (!run.requestBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
+  if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");
+  else if (!run.requestBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
 }
 

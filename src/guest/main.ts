@@ -13,6 +13,7 @@ import {
   forgetCode,
   payer,
   setPendingError,
+  startPreflight,
   startRun,
   startRunWithBody,
   takeBody,
@@ -29,6 +30,9 @@ function onFrame(type: number, id: number, payload: Buffer): void {
     case TO_GUEST.run:
       stopWarming();
       return startRun(id, payload);
+    case TO_GUEST.preflight:
+      stopWarming();
+      return startPreflight(id, payload);
     case TO_GUEST.code:
       return addCode(id, payload);
     case TO_GUEST.runWithBody:

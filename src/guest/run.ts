@@ -70,6 +70,8 @@ export class Run {
   pendingError: (() => Error | null) | null = null;
   /** Whether the service has forgotten the run, or soon will. Later frames of the run are only log lines and late errors. */
   released = false;
+  /** Whether only a fetch handler answers it. */
+  isPreflight = false;
   /** An object of the code's shape that must live as long as the run. */
   held: object | null = null;
   /** The body of the request if the service streams it; otherwise the body is part of the context. */

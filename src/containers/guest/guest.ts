@@ -123,7 +123,7 @@ export class Guest implements FrameTarget {
     context: () => string,
     listener: RunListener,
     nowMs: number,
-    { timeoutMs = Infinity, body = null }: RunOptions = {},
+    { timeoutMs = Infinity, body = null, isPreflight = false }: RunOptions = {},
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code);
@@ -133,8 +133,9 @@ export class Guest implements FrameTarget {
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
     // Code that never reads its context reads no body either.
-    if (!body || !known.needsContext) this.#connection.push(bytesFrame(TO_GUEST.run, id, ...parts));
-    else {
+    if (!body || !known.needsContext) {
+      this.#connection.push(bytesFrame(isPreflight ? TO_GUEST.preflight : TO_GUEST.run, id, ...parts));
+    } else {
       parts.splice(1, 0, u32(body.mostHeld));
       this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
       guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
@@ -341,6 +342,8 @@ export class Guest implements FrameTarget {
 export interface RunOptions {
   readonly timeoutMs?: number;
   readonly body?: RequestBody | null;
+  /** Whether only a fetch handler answers it. Such a run has no body. */
+  readonly isPreflight?: boolean;
 }
 
 function u32(value: number): Buffer {

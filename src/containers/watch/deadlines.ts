@@ -43,6 +43,6 @@ function hintOf({ code, streaming }: GuestRun): string | null {
       ? "A function of (context, req, res) ends its answer with res.end(). Perhaps res.end() was never called."
       : "res.end() was never called. A function of (context, req, res) must call it on every path.";
   }
-  if (code.answersBy === "value" || streaming) return null;
+  if (code.answersBy !== "callback" || streaming) return null;
   return "cb was never called, or was called with a promise that does not settle. A function of (cb) or (context, cb) must call cb(error, result) on every path. A Node handler has three parameters, (context, req, res).";
 }

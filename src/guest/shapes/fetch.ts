@@ -18,7 +18,7 @@ export function isFetchHandler(value: unknown): value is FetchHandler {
 export function fetchShape(handler: FetchHandler): Shape {
   return {
     needsContext: true,
-    answersBy: "value",
+    answersBy: "fetch",
     streamsBody: () => true,
     run: (run) => {
       const context = contextOf(run);

@@ -10,7 +10,15 @@ import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts"
 import type { RunTrace } from "./run-trace.ts";
 
 /** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
-export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
+export type Outcome = { readonly json: Buffer } | Streamed;
+
+/** An answer with a head. */
+export interface Streamed {
+  readonly head: HeadMessage;
+  readonly body: AnswerBody;
+  /** Whether it is the answer of a fetch handler. */
+  readonly isOfHandler: boolean;
+}
 
 /** A body whose producer waits for its consumer. */
 export interface AnswerBody extends Readable {
@@ -26,8 +34,8 @@ export interface RunObserver {
    * Called once, when the guest has finished the run. This is after the outcome for streams and for `waitUntil` work.
    */
   over(): void;
-  /** Called when the guest has sent the head of an answer. */
-  responded(head: HeadMessage): void;
+  /** Called when the guest has sent the head of an answer. @param isOfHandler whether a fetch handler answers */
+  responded(head: HeadMessage, isOfHandler: boolean): void;
   /** Called when the guest has sent the whole answer. */
   succeeded(): void;
   /** Called if the run fails. @param isCut whether the head of its answer was sent before, so that the answer is cut. */
@@ -95,9 +103,10 @@ export class Execution implements RunListener {
   }
 
   head(head: HeadMessage): void {
-    this.#observer.responded(head);
+    const isOfHandler = this.#guest?.inFlight.get(this.#id)?.code.answersBy === "fetch";
+    this.#observer.responded(head, isOfHandler);
     this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
-    this.#resolve({ head, body: this.#body });
+    this.#resolve({ head, body: this.#body, isOfHandler });
   }
 
   data(bytes: Buffer): void {

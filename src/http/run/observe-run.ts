@@ -4,7 +4,7 @@ import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
 import { allowedHeaders } from "./response-headers.ts";
-import type { RunCall } from "./run-call.ts";
+import { isPublic, type RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -17,14 +17,16 @@ const JSON_TYPE = "application/json";
  * @param over is called once, when the guest is done with the run.
  */
 export function observeRun(
-  { request, answer, container, subject, secrets, recorded }: RunCall,
+  call: RunCall,
   trace: RunTrace,
   { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
   over: () => void,
 ): RunObserver {
+  const { request, answer, container, subject, secrets, recorded } = call;
   const { run } = answer;
   const { jti } = subject;
   const client = proxies.clientOf(request);
+  const isTaskPublic = isPublic(call);
   let type = JSON_TYPE;
   return {
     over: () => {
@@ -32,8 +34,8 @@ export function observeRun(
       if (trace.status === "running") trace.failed(CLIENT_LEFT);
       over();
     },
-    responded: ({ status, headers }: HeadMessage) => {
-      const allowed = allowedHeaders(headers);
+    responded: ({ status, headers }: HeadMessage, isOfHandler) => {
+      const allowed = allowedHeaders(headers, isOfHandler && isTaskPublic);
       const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
       type = contentTypeOf(shown);
       trace.responded(status, shown);

@@ -41,6 +41,11 @@ export interface RunCall {
   trace: RunTrace | null;
 }
 
+/** Whether a public task runs, so that all credentials of the request are for the task. */
+export function isPublic({ bearer }: Pick<RunCall, "bearer">): boolean {
+  return bearer === null;
+}
+
 /** The tokens that the run is counted for. */
 export function callersOf({ caller, bearer, draft }: RunCall): Caller[] {
   if (bearer === null || bearer === caller) return [caller];

@@ -2,7 +2,7 @@ import type { RequestBody } from "../../containers/guest/upload.ts";
 import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { isBlank, withoutPreamble } from "../../source/text.ts";
-import { hasBody } from "../read-body.ts";
+import { discardRest, hasBody } from "../read-body.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
@@ -50,8 +50,11 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
     });
   }
   const { config, bodies, tasks } = dependencies;
+  const { method } = call.request;
+  const takesBody = method !== "OPTIONS" && method !== "HEAD";
+  if (!takesBody) discardRest(call.response);
   const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
-  const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
+  const found = takesBody ? await openRunBody(call.request, call.response, limits, bodies, call.memory) : null;
   const release = found ? found.release : nothing;
   const kept = task?.record === "input" && found ? new KeptInput() : null;
   if (found?.bytes) kept?.add(found.bytes);
