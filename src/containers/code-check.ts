@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import type { Reservation, ContainerManager } from "./container-manager.ts";
-import { codeOf } from "./guest/code-table.ts";
+import type { Code } from "./guest/code-table.ts";
 import type { RunListener } from "./guest/guest-run.ts";
 import type { TokenChain } from "./token-quotas.ts";
 
@@ -15,14 +15,14 @@ export async function checkCode(
   containers: Pick<ContainerManager, "reserve" | "release">,
   name: string,
   token: TokenChain,
-  text: Buffer,
+  submitted: Code,
 ): Promise<void> {
   const reservation = reserve(containers, name, token);
   if (!reservation) return;
   try {
     const { slot } = reservation;
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
-    const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
+    const code = { ...submitted, parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     guest.run(code, () => "", listener(resolve, reject), performance.now());
     await promise;

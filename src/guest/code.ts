@@ -115,8 +115,11 @@ export class Code {
   }
 
   #parse(run: Run): void {
+    const parsed = this.#compiled();
+    const fault = this.#message.modules && faultOfModules(this.#id);
+    if (fault) throw fault;
     whenSettled(
-      this.#compiled().parse?.(),
+      parsed.parse?.(),
       () => run.result("null"),
       (error) => run.fault(threwFault(error)),
     );

@@ -24,6 +24,8 @@ export interface Task {
   readonly record: "input" | null;
   /** Whether the code is stored with the task, and not fetched. */
   readonly inline: boolean;
+  /** Whether the stored code is packed, see `task-code.ts`. */
+  readonly packed: boolean;
   /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
   readonly owner: Owner;
   /** The `jti`s of the token that set the secrets and of all tokens above it; empty for an administrator. */
@@ -45,6 +47,7 @@ export interface TaskRecord {
   /** Absent in tasks that an older version has written, like `record`. */
   readonly errors?: ErrorVisibility;
   readonly record?: "input" | null;
+  readonly packed?: boolean;
   readonly inline: boolean;
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
@@ -56,9 +59,11 @@ export interface TaskRecord {
 
 /** Reads a stored record. @throws {Error} when this version has not written it. */
 export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {
-  const { payload, secretsId, kids, errors = "hidden", record = null, ...rest } = JSON.parse(text) as TaskRecord;
+  const { payload, secretsId, kids, ...members } = JSON.parse(text) as TaskRecord;
+  const { errors = "hidden", record = null, packed = false, ...rest } = members;
   const claims = claimsOf(payload);
-  return { ...rest, errors, record, caller: new Caller(claims, null, kids, store), owner: ownerOf(secretsId, claims) };
+  const caller = new Caller(claims, null, kids, store);
+  return { ...rest, errors, record, packed, caller, owner: ownerOf(secretsId, claims) };
 }
 
 /** Returns an owner below the task's token, so that the secrets end with this token and with the tokens above it. */

@@ -95,14 +95,14 @@ export function incomingOf(options: unknown): IncomingMessage {
 /**
  * Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405.
  *
- * @param parameters the names of the parameters that the query may contain, by method: none by default. With "own", each
+ * @param parameters the names of the parameters that the query may contain, by method: none by default. With "own", the
  *   handler checks its query itself.
  */
 export function resource(
   api: Api,
   path: string,
   handlers: Readonly<Record<string, Handler>>,
-  parameters: Readonly<Record<string, readonly string[]>> | "own" = {},
+  parameters: Readonly<Record<string, readonly string[] | "own">> | "own" = {},
 ): void {
   const isApi = path.startsWith("/api/");
   const methods = Object.keys(handlers).join(", ");
@@ -111,7 +111,8 @@ export function resource(
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
       if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
       // Also for a caller without a token: a path answers a misspelled parameter in one way.
-      if (isApi && parameters !== "own") readParameters(call.env.incoming.url!, parameters[method] ?? []);
+      const names = parameters === "own" ? "own" : (parameters[method] ?? []);
+      if (isApi && names !== "own") readParameters(call.env.incoming.url!, names);
       return handler(call);
     });
   }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { withoutPreamble } from "../../source/text.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
@@ -14,6 +13,7 @@ import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunInput } from "./run-input.ts";
+import { sourceOfTask } from "./task-source.ts";
 
 /**
  * Runs a task once in an unused guest, without publishing it. The run is admitted and counted for the token of the request.
@@ -46,7 +46,7 @@ export async function dryRun(
     group: { isolationKey: `draft ${answer.run}`, fresh: true, net: caller.claims.net },
     pin: caller.claims.code,
   };
-  const text = code && { source: withoutPreamble(code), typescript: false, modules: null };
+  const text = code && sourceOfTask(code);
   let outcome: Outcome | null = null;
   try {
     const execution = await begin(call, {

@@ -1,5 +1,7 @@
-/** The bytes of code around a word that show whether it is defined there. */
-const SHOWN_BYTES = 512;
+import type { TaskCode } from "../../tasks/task-code.ts";
+
+/** The characters of code after the word that show whether it is defined there. */
+const SHOWN_CHARACTERS = 512;
 /** The most places that are looked at. Hostile code may contain the word any number of times. */
 const MAX_PLACES = 1_000;
 const WORD = "fetch";
@@ -7,23 +9,23 @@ const WORD = "fetch";
 const DEFINED =
   /^fetch["']?(?:\s{0,20}\([^)]{0,300}\)\s{0,20}(?::\s{0,20}[A-Za-z][^;{}()=?]{0,100})?\{|\s{0,20}(?::|=(?!=)|[,}]))/;
 
-const known = new WeakMap<Buffer, boolean>();
+const known = new WeakMap<TaskCode, boolean>();
 
 /**
  * Whether code may define a fetch handler. Only its text is looked at: the answer is wrong at most for unusual code, and then
  * the guest that evaluates the code decides.
  */
-export function mayHandleFetch(code: Buffer): boolean {
-  const answer = known.get(code) ?? definesFetch(code);
+export function mayHandleFetch(code: TaskCode): boolean {
+  const answer = known.get(code) ?? [code.code, ...Object.values(code.modules ?? {})].some(definesFetch);
   known.set(code, answer);
   return answer;
 }
 
-function definesFetch(code: Buffer): boolean {
+function definesFetch(text: string): boolean {
   let places = 0;
-  for (let at = code.indexOf(WORD); at !== -1; at = code.indexOf(WORD, at + WORD.length)) {
+  for (let at = text.indexOf(WORD); at !== -1; at = text.indexOf(WORD, at + WORD.length)) {
     places += 1;
-    if (places > MAX_PLACES || DEFINED.test(code.toString("latin1", at, at + SHOWN_BYTES))) return true;
+    if (places > MAX_PLACES || DEFINED.test(text.slice(at, at + SHOWN_CHARACTERS))) return true;
   }
   return false;
 }
