@@ -1,3 +1,4 @@
+import type { ProblemCode } from "../error-codes.ts";
 import { Problem } from "../errors.ts";
 import type { Reservation, ContainerManager } from "./container-manager.ts";
 import type { Code } from "./guest/code-table.ts";
@@ -9,7 +10,7 @@ import type { TokenChain } from "./token-quotas.ts";
  * code is not evaluated. The guest belongs to the token in this container, has no other use, and counts as one of the
  * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
- * @throws {Problem} `code_syntax`
+ * @throws {Problem} `code_syntax`, `module_missing`
  */
 export async function checkCode(
   containers: Pick<ContainerManager, "reserve" | "release">,
@@ -27,11 +28,14 @@ export async function checkCode(
     guest.run(code, () => "", listener(resolve, reject), performance.now());
     await promise;
   } catch (error) {
-    if (error instanceof Problem && error.code === "code_syntax") throw error;
+    if (error instanceof Problem && REPORTED.has(error.code)) throw error;
   } finally {
     containers.release(reservation);
   }
 }
+
+/** The faults of code that does not have to run. */
+const REPORTED: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["code_syntax", "module_missing"]);
 
 function reserve(containers: Pick<ContainerManager, "reserve">, name: string, token: TokenChain): Reservation | null {
   try {

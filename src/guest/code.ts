@@ -119,7 +119,7 @@ export class Code {
     const fault = this.#message.modules && faultOfModules(this.#id);
     if (fault) throw fault;
     whenSettled(
-      parsed.parse?.(),
+      parsed.parse(),
       () => run.result("null"),
       (error) => run.fault(threwFault(error)),
     );

@@ -1,9 +1,8 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
-import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
-import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
+import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
@@ -28,8 +27,11 @@ export interface ParsedCode {
   (): Evaluation;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
   readonly text: string;
-  /** Parses an ES module in full without evaluating it. V8 otherwise does this only when the module is loaded. */
-  readonly parse?: () => Promise<unknown>;
+  /**
+   * Checks the text in full without evaluating it: an ES module, which V8 otherwise parses when it is loaded, and the modules
+   * that the text requires whenever it executes.
+   */
+  readonly parse: () => unknown;
 }
 
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
@@ -144,7 +146,8 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
     const module = { exports };
     return { module, exports, value: call(exports, module, exports, require) };
   };
-  return Object.assign(evaluate, { text });
+  const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
+  return Object.assign(evaluate, { text, parse });
 }
 
 /**
@@ -175,6 +178,7 @@ function codeOfModule(
     return { module: null, exports: null, value: loaded };
   };
   const parse = (): Promise<unknown> => {
+    checkRequires(bare, moduleUrl(codeId, name));
     attempt += 1;
     return onRejection(parseText(moduleUrl(codeId, name, attempt), bare), (error) => {
       throw asFault(error);
@@ -185,10 +189,6 @@ function codeOfModule(
 
 /** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
 function asLoadFault(error: unknown, codeId: number, text: string, knownFault: CodeFault | null): unknown {
-  if (error instanceof MissingModule) {
-    const hint = hintOf({ name: "Error", message: error.message });
-    return new CodeFault("code_syntax", error.message, hint === undefined ? {} : { hint });
-  }
   if (!(error instanceof SyntaxError)) return error;
   const stack = withNodeStacks(() => String(error.stack));
   // A linking error has its position before the stack. A parse error comes from the loader itself.

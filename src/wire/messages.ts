@@ -218,6 +218,7 @@ export interface FaultMessage {
   code:
     | "code_syntax"
     | "code_shape"
+    | "module_missing"
     | "request_invalid"
     | "task_error"
     | "task_threw"

@@ -71,6 +71,7 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   code_too_large: () => run("1".repeat(CODE_LIMIT + 1)),
   code_syntax: () => run("const = 1"),
   code_shape: () => run("class A {}"),
+  module_missing: () => run("import _ from 'lodash'; export default _"),
   code_pinned: async () => {
     return run("1", { token: await service.issue({ containers: ["*"], code: { sha256: "0".repeat(64) } }) });
   },

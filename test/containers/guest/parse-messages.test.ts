@@ -92,6 +92,7 @@ describe("a fault of a guest", () => {
     });
     assert.deepEqual(claimable.toSorted(), [
       "code_shape",
+      "module_missing",
       "code_syntax",
       // A guest detects this when a task reads the body.
       "request_invalid",
