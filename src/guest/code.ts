@@ -9,6 +9,7 @@ import { withBody } from "./parse-body.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
+import { probablyUsesContext } from "./scope-context.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
 import { SourceTexts } from "./source-texts.ts";
@@ -98,7 +99,11 @@ export class Code {
         () => this.#retry(run),
         () => {},
       );
-    const evaluation = this.#compiled()();
+    const parsed = this.#compiled();
+    // Code in whose scope the context is cannot wait for the body, as a function can.
+    const wantsBody = parsed.takesContext && run.requestBody !== null && run.rawBody === null;
+    if (wantsBody && probablyUsesContext(parsed.text)) return withBody(run, () => this.#evaluate(run));
+    const evaluation = parsed();
     if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
     const release = this.#announced === null ? this.#blockOtherRuns(run) : () => {};
     whenSettled(
@@ -159,15 +164,17 @@ export class Code {
 
   #conclude(run: Run, evaluation: Evaluation, value: unknown): void {
     const outcome = outcomeOf(evaluation, value);
-    this.#shape = outcome.shape;
-    this.#announce(outcome.shape);
+    const shape =
+      this.#parsed!.takesContext && outcome.shape ? { ...outcome.shape, needsContext: true } : outcome.shape;
+    this.#shape = shape;
+    this.#announce(shape);
     if (run.over) return;
-    if (outcome.shape) runShape(outcome.shape, run);
-    else answer(run, run.isPreflight ? undefined : outcome.result);
+    if (outcome.shape === null) answer(run, run.isPreflight ? undefined : outcome.result);
+    else runShape(shape!, run);
   }
 
   #announce(shape: Shape | null): void {
-    const needs = shape?.needsContext ? 1 : 0;
+    const needs = (shape?.needsContext ?? this.#parsed!.takesContext) ? 1 : 0;
     const answersBy = shape ? ANSWERS_BY.indexOf(shape.answersBy) : 0;
     const announced = needs + 256 * answersBy;
     if (this.#announced === announced) return;
@@ -180,7 +187,7 @@ const NONE = new Uint8Array();
 
 function runShape(shape: Shape, run: Run): void {
   if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");
-  else if (!run.requestBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
+  else if (!run.requestBody || run.rawBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
 }
 

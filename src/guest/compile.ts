@@ -6,6 +6,7 @@ import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requir
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
+import { scopeContext } from "./scope-context.ts";
 import { isOfParser } from "./stack-frames.ts";
 import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
@@ -25,6 +26,8 @@ export interface Evaluation {
 /** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
 export interface ParsedCode {
   (): Evaluation;
+  /** Whether the text is given the context of the run. */
+  readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
   readonly text: string;
   /**
@@ -137,6 +140,7 @@ function triviaLength(text: string): number {
 
 function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
+  const { takesContext } = compiled;
   const call = Function.prototype.call.bind(compiled.call) as (
     self: unknown,
     ...args: Parameters<Compiled["call"]>
@@ -144,10 +148,13 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   const evaluate = (): Evaluation => {
     const exports = {};
     const module = { exports };
-    return { module, exports, value: call(exports, module, exports, require) };
+    const value = takesContext
+      ? call(exports, module, exports, require, scopeContext())
+      : call(exports, module, exports, require);
+    return { module, exports, value };
   };
   const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
-  return Object.assign(evaluate, { text, parse });
+  return Object.assign(evaluate, { text, parse, takesContext });
 }
 
 /**
@@ -184,7 +191,7 @@ function codeOfModule(
       throw asFault(error);
     });
   };
-  return Object.assign(evaluate, { text, parse });
+  return Object.assign(evaluate, { text, parse, takesContext: false });
 }
 
 /** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */

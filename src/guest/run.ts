@@ -5,6 +5,7 @@ import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
+import type { TaskContext } from "./context.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
 import { isThenable, whenSettled } from "./promises.ts";
@@ -76,6 +77,8 @@ export class Run {
   held: object | null = null;
   /** The body of the request if the service streams it; otherwise the body is part of the context. */
   readonly requestBody: RequestBody | null;
+  /** The context that the code has in its scope, once it was used. */
+  context: TaskContext | null = null;
   /** The bytes of that body, once it was read as a whole. */
   rawBody: Uint8Array | null = null;
   readonly #contextStart: number;
@@ -121,6 +124,7 @@ export class Run {
   setBody(raw: Uint8Array, body: unknown): void {
     this.rawBody = raw;
     this.#body = body;
+    this.context = null;
   }
 
   /** Returns the request as the service described it. It is parsed only for code that reads it. */
