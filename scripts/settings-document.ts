@@ -11,7 +11,8 @@ const HEAD = `# Settings
 Generated from \`src/config.ts\` by \`npm run docs\`.
 
 Each setting has a flag, a variable and a key in the JSON file of \`--config\` (\`CAISSON_CONFIG\`). The key is the flag in
-camel case: \`--wall-limit 10s\`, \`CAISSON_WALL_LIMIT=10s\` and \`{"wallLimit": "10s"}\` are the same. Flags win over variables,
+camel case: \`--wall-limit 10s\`, \`CAISSON_WALL_LIMIT=10s\` and \`{"wallLimit": "10s"}\` are the same. The key may
+also be the flag, with or without its dashes: \`{"wall-limit": "10s"}\`. Flags win over variables,
 and variables win over the file. The service reports all faults in its settings together, each with its source, and does
 not start.
 

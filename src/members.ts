@@ -76,13 +76,15 @@ export function schemaFaults(
  * Creates the answer to an object with at least one fault.
  *
  * @param subject the subject of the text, such as `the request for a token`.
+ * @param hint the fix, in one sentence.
  */
-export function membersProblem(subject: string, faults: readonly MemberFault[]): Problem {
+export function membersProblem(subject: string, faults: readonly MemberFault[], hint?: string): Problem {
   const { member, detail } = faults[0]!;
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults, the first`;
   const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
   return new Problem("request_invalid", `${subject} has ${count}: ${fault}`, {
     violations: faults.slice(0, MAX_REPORTED),
+    ...(hint !== undefined && { hint }),
   });
 }
 

@@ -41,12 +41,12 @@ export async function startTopology(count: number, flags: readonly string[] = []
     closers.defer(() => rm(folder, { recursive: true, force: true }));
     await chmod(folder, 0o755);
     const redis = closers.use(await startRedis());
-    const keys = path.join(folder, "keys.json");
+    const files = await sharedFiles();
     const nodes: ServiceNode[] = [];
     for (let number = 1; number <= count; number++) {
       const data = path.join(folder, `node-${number}`);
-      // The first node creates the keys that all nodes sign with.
-      const shared = number === 1 ? [] : ["--keys", keys];
+      // The first node creates the files that all nodes share.
+      const shared = number === 1 ? [] : files.flatMap(([flag, file]) => [flag, path.join(folder, file)]);
       const nodePort = await freePort();
       const place = ["--node-url", `http://127.0.0.1:${nodePort}`, "--node-name", `n${number}`];
       const words = [
@@ -63,7 +63,9 @@ export async function startTopology(count: number, flags: readonly string[] = []
       const node = new ServiceNode(nodePort, words);
       closers.defer(() => node.end());
       await node.start();
-      if (number === 1) await copyFile(path.join(data, "keys.json"), keys);
+      if (number === 1) {
+        for (const [, file] of files) await copyFile(path.join(data, file), path.join(folder, file));
+      }
       nodes.push(node);
     }
     const admin = (await readFile(path.join(folder, "node-1/admin.token"), "utf8")).trim();
@@ -79,6 +81,16 @@ export async function startTopology(count: number, flags: readonly string[] = []
     await closers.disposeAsync();
     throw error;
   }
+}
+
+/** Returns the files of the data folder that the nodes of `deploy/compose.yaml` share, and the flags that name them. */
+async function sharedFiles(): Promise<(readonly [flag: string, file: string])[]> {
+  const compose = await readFile(path.join(ROOT, "deploy/compose.yaml"), "utf8");
+  const all = [
+    ["--keys", "keys.json", "CAISSON_KEYS"],
+    ["--secrets-key", "secrets.key", "CAISSON_SECRETS_KEY"],
+  ] as const;
+  return all.filter(([, , variable]) => compose.includes(`  ${variable}: `)).map(([flag, file]) => [flag, file]);
 }
 
 class ServiceNode implements Node {

@@ -12,12 +12,16 @@ interface WindowDetail {
   readonly remaining: number | null;
   readonly used: number;
   readonly resetSeconds: number | null;
+  readonly setBy: string | null;
+  readonly jti?: string;
 }
 
 /** The settings for the address of the service and for its administrative token. */
 const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
 
-const HEAD = ["window", "limit", "used", "left", "more in"];
+/** The columns that are texts. */
+const LEFT = new Set([0, 5]);
+const HEAD = ["window", "limit", "used", "left", "more in", "set by"];
 
 export function limitsCommand(): Command {
   const command = new Command("limits").description("read and change the counts and limits of a running service");
@@ -69,13 +73,16 @@ function setCommand(): Command {
 }
 
 function table(detail: Readonly<Record<string, WindowDetail>>): string {
-  const rows = Object.entries(detail).map(([window, { limit, remaining, used, resetSeconds }]) => {
+  const rows = Object.entries(detail).map(([window, { limit, remaining, used, resetSeconds, setBy, jti }]) => {
     const wait = resetSeconds ? `${resetSeconds} s` : "";
-    return [window, limit ?? "-", used, remaining ?? "-", wait].map(String);
+    const origin = jti === undefined ? (setBy ?? "") : `${setBy} ${jti}`;
+    return [window, limit ?? "-", used, remaining ?? "-", wait, origin].map(String);
   });
   const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]!.length)));
   const lines = [HEAD, ...rows].map((row) => {
-    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)));
+    const cells = row.map((cell, column) =>
+      LEFT.has(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+    );
     return `${cells.join("  ").trimEnd()}\n`;
   });
   return lines.join("");

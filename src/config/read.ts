@@ -18,10 +18,9 @@ export class ConfigError extends Error {
  *
  * @throws {ConfigError} with all faults.
  */
-export function readConfig(sources: Sources): Config {
-  const faults = Object.keys(sources.file)
-    .filter((key) => !Object.hasOwn(SETTINGS, key))
-    .map((key) => `the file has the key ${JSON.stringify(key)}, which is not a setting`);
+export function readConfig(given: Sources): Config {
+  const { entries, faults } = readKeys(given.file);
+  const sources = { ...given, file: entries };
   const config: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries(SETTINGS)) {
     const found = findValue(key, setting, sources);
@@ -36,6 +35,39 @@ export function readConfig(sources: Sources): Config {
   if (faults.length === 0) faults.push(...shownSecrets(config as unknown as Config, sources));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   return Object.freeze(config) as unknown as Config;
+}
+
+/**
+ * Reads the keys of the file. A key is the name of the setting, such as `wallLimit`, or its flag with or without the dashes
+ * before it: `wall-limit`.
+ */
+function readKeys(file: Sources["file"]): { entries: Record<string, unknown>; faults: string[] } {
+  const entries: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [written, value] of Object.entries(file)) {
+    const key = Object.keys(SETTINGS).find((each) => isKey(each, written));
+    if (key === undefined) faults.push(`the file has the key ${JSON.stringify(written)}, which is not a setting`);
+    else if (Object.hasOwn(entries, key)) faults.push(`the file has the setting ${key} twice`);
+    // The flag of a setting that is on by default switches it off.
+    else entries[key] = written !== key && isNegative(key) ? negated(value) : value;
+  }
+  return { entries, faults };
+}
+
+function isKey(key: string, written: string): boolean {
+  return written === key || written.replace(/^--/, "") === flagOf(key).slice(2);
+}
+
+function flagOf(key: string): string {
+  return SETTINGS[key as keyof Config].flag.split(" ")[0]!;
+}
+
+function isNegative(key: string): boolean {
+  return flagOf(key).startsWith("--no-");
+}
+
+function negated(value: unknown): unknown {
+  return typeof value === "boolean" ? !value : value === "true" ? "false" : value === "false" ? "true" : value;
 }
 
 /** Returns the variable of a setting: `CAISSON_WALL_LIMIT` for `wallLimit`. */

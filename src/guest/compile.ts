@@ -1,5 +1,6 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
+import { compileModule, type Evaluate } from "./body-module.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
@@ -65,6 +66,8 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
 
 function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
+  const module = compileModule(text, url);
+  if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, text, null));
   const expression = parseAsExpression(text, url);
   if (expression) {
     noteStart(codeId, text, triviaLength(text));
@@ -92,6 +95,10 @@ function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure
   if (isCompiled(body)) return codeOfBody(codeId, text, body);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
+  const evaluate = typeof module === "string" ? compileModule(module, url) : null;
+  if (evaluate) {
+    return codeOfEvaluation(text, evaluate, () => codeOfModule(codeId, "task.ts", text, module as string, null));
+  }
   if (typeof module !== "string") return isFurther(module, body) ? module : body;
   const failure = checkModule(module);
   if (!failure) return codeOfModule(codeId, "task.ts", text, module, null);
@@ -155,6 +162,17 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   };
   const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
   return Object.assign(evaluate, { text, parse, takesContext });
+}
+
+/** @param load loads the text with Node's loader, which finds the fault of a module that returns */
+function codeOfEvaluation(text: string, evaluate: Evaluate, load: () => ParsedCode): ParsedCode {
+  let loaded: ParsedCode | null = null;
+  const call = (): Evaluation => {
+    const value = loaded ? null : evaluate();
+    return value === null ? (loaded ??= load())() : { module: null, exports: null, value };
+  };
+  // The loader finds each fault, without an evaluation.
+  return Object.assign(call, { text, parse: () => load().parse(), takesContext: false });
 }
 
 /**

@@ -1,5 +1,6 @@
 import vm from "node:vm";
 
+import { BODY_PARAMETERS, type ModuleBody } from "./module-body.ts";
 import { mayUseContext } from "./scope-context.ts";
 import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
@@ -45,6 +46,19 @@ export function parseBody(text: string, filename: string): Compiled | SyntaxFail
 export function parseModuleBody(text: string): Compiled | SyntaxFailure {
   // In a block, because a module may declare names that are parameters here.
   return parseFunction('"use strict";{', text, "\n}", "module.js");
+}
+
+/** Evaluates a module. @param exported receives what the module exports */
+export type EvaluateModule = (imports: readonly object[], exported: (namespace: object) => void) => void;
+
+/** Compiles a module that was rewritten as the body of a function. @returns null if V8 rejects it */
+export function compileModuleBody({ head, text, tail }: ModuleBody, filename: string): EvaluateModule | null {
+  const origin = { filename, columnOffset: -head.length, importModuleDynamically };
+  try {
+    return compileFunction(head + text + tail, BODY_PARAMETERS, origin) as EvaluateModule;
+  } catch {
+    return null;
+  }
 }
 
 /**

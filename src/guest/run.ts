@@ -5,7 +5,6 @@ import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
-import type { TaskContext } from "./context.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
 import { isThenable, whenSettled } from "./promises.ts";
@@ -78,7 +77,7 @@ export class Run {
   /** The body of the request if the service streams it; otherwise the body is part of the context. */
   readonly requestBody: RequestBody | null;
   /** The context that the code has in its scope, once it was used. */
-  context: TaskContext | null = null;
+  context: object | null = null;
   /** The bytes of that body, once it was read as a whole. */
   rawBody: Uint8Array | null = null;
   readonly #contextStart: number;

@@ -73,7 +73,7 @@ function run(): Run {
 }
 
 function own(current: Run): TaskContext {
-  return (current.context ??= contextOf(current));
+  return (current.context ??= contextOf(current)) as TaskContext;
 }
 
 /** A body that is streamed to a handler is not in the context. */

@@ -7,7 +7,7 @@ const DECLARATIONS = /^(?:const|let|var|import)$/;
 
 /**
  * Returns the specifiers that a text requires whenever it executes: in `require("name")` outside of functions, blocks and
- * conditions. Other calls may be meant to fail, or may never execute. Returns nothing for a text with a `require` of its own.
+ * conditions. Other calls may be meant to fail, or may never execute. Returns nothing for a text that declares `require`.
  */
 export function staticRequires(text: string): string[] {
   if (!text.includes("require")) return [];

@@ -1,3 +1,4 @@
+import type { ShownOrigin } from "./origin.ts";
 import type { KeyReading, KeyUsage } from "./store.ts";
 import { WINDOW_NAMES, type WindowName } from "./windows.ts";
 
@@ -13,17 +14,28 @@ export interface WindowDetail {
   readonly used: number;
   /** Seconds until `remaining` next grows, rounded up; 0 when nothing is used. */
   readonly resetSeconds: number | null;
+  /** The place where the limit was set; null without a limit. */
+  readonly setBy: ShownOrigin["setBy"] | null;
+  /** The token that set the limit, if the caller may know it. */
+  readonly jti?: string;
 }
 
 export function limitRecord(usage: KeyUsage): LimitRecord {
   return byWindow((window) => (usage.limits[window] === 0 ? 0 : usage.remaining[window] || -1));
 }
 
-export function limitDetail({ limits, remaining, used, resetMs }: KeyReading): Record<WindowName, WindowDetail> {
+/** @param originOf returns where the limit of a window was set */
+export function limitDetail(
+  { limits, remaining, used, resetMs }: KeyReading,
+  originOf: (window: WindowName, limit: number) => ShownOrigin,
+): Record<WindowName, WindowDetail> {
   return byWindow((window) => {
-    if (limits[window] === 0) return { limit: null, remaining: null, used: used[window]!, resetSeconds: null };
+    if (limits[window] === 0)
+      return { limit: null, remaining: null, used: used[window]!, resetSeconds: null, setBy: null };
     const resetSeconds = Math.ceil(resetMs[window]! / 1_000);
-    return { limit: limits[window]!, remaining: remaining[window]!, used: used[window]!, resetSeconds };
+    const limit = limits[window]!;
+    const origin = originOf(WINDOW_NAMES[window]!, limit);
+    return { limit, remaining: remaining[window]!, used: used[window]!, resetSeconds, ...origin };
   });
 }
 

@@ -11,7 +11,7 @@ import type { ContainerPolicy } from "./store.ts";
  * @throws {Problem} `request_invalid` with every fault at once.
  */
 export function readPolicy(input: unknown): ContainerPolicy {
-  const parsed = schema.safeParse(input);
+  const parsed = policyRequest.safeParse(input);
   if (!parsed.success) throw membersProblem("the policy of the container", schemaFaults(parsed.error));
   return Object.freeze({ limits: Object.freeze(setLimits(parsed.data.limits ?? {})) });
 }
@@ -25,7 +25,8 @@ interface Members {
   limits?: SettableLimits | null;
 }
 
-const schema: z.ZodType<Members> = z.strictObject(
+/** The body of `PUT /api/containers/{container}`. */
+export const policyRequest: z.ZodType<Members> = z.strictObject(
   { limits: z.exactOptional(settableLimitsMember.nullable()) },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );

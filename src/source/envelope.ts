@@ -15,6 +15,12 @@ export interface Envelope {
   options: Readonly<Record<string, unknown>>;
 }
 
+interface EnvelopeObject {
+  readonly code: string;
+  readonly data?: null;
+  readonly modules?: Record<string, string>;
+}
+
 /** An envelope without options. */
 const NO_OPTIONS: ReadonlySet<string> = new Set();
 
@@ -85,12 +91,13 @@ const text = z
 
 const specifier = z.string().refine(isSpecifier);
 
-const ENVELOPE = z.strictObject({
+/** The members of an envelope. `data` may be any JSON; it is read apart from them, as text. */
+export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
   code: text,
-  data: z.null().optional(),
+  data: z.exactOptional(z.null().meta({ type: undefined })),
   modules: z
     .record(specifier, text, "must be an object with relative specifiers as names and strings as values")
-    .optional(),
+    .exactOptional(),
 });
 
 function faultsOf(issue: z.core.$ZodIssue): Violation[] {

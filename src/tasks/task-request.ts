@@ -44,7 +44,7 @@ export const TASK = "the task";
 
 /** @throws {Problem} `request_invalid` when the input is not an object. */
 export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
-  const { data, faults } = readSound(schema, input);
+  const { data, faults } = readSound(taskRequest, input);
   if (data === null) throw membersProblem(TASK, faults);
   return { members: data, faults: [...faults, ...combinedFaults(data, codeLimit)] };
 }
@@ -57,7 +57,7 @@ export interface RollBackMembers {
 
 /** @throws {Problem} `request_invalid` with all faults at once. */
 export function readRollBack(input: unknown): RollBackMembers {
-  const parsed = rollBackSchema.safeParse(input);
+  const parsed = rollBackRequest.safeParse(input);
   if (parsed.success) return parsed.data;
   throw membersProblem("the request to roll back", schemaFaults(parsed.error));
 }
@@ -111,7 +111,8 @@ const modulesMember = z.record(z.string().refine(isSpecifier), moduleText, {
     code === "invalid_key" ? BAD_SPECIFIER : 'must be an object such as {"./lib.ts": "..."}, or null',
 });
 
-const schema: z.ZodType<TaskMembers> = z.strictObject(
+/** The body of `PUT /api/tasks/{container}/{name}`. */
+export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
   {
     code: z.exactOptional(z.string("must be the code, as text")),
     modules: z.exactOptional(modulesMember.nullable()),
@@ -133,7 +134,8 @@ const schema: z.ZodType<TaskMembers> = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
 );
 
-const rollBackSchema: z.ZodType<RollBackMembers> = z.strictObject(
+/** The body of `POST /api/tasks/{container}/{name}/rollback`. */
+export const rollBackRequest: z.ZodType<RollBackMembers> = z.strictObject(
   { version: z.int("must be the number of a stored version"), secrets: z.exactOptional(secretsMember) },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
 );

@@ -8,28 +8,37 @@ import { LineShare } from "./line-share.ts";
 const REFUSALS_PER_MINUTE = 10;
 const ALL = "all";
 
+/** The names of a run in its lines. */
+export interface RunNames {
+  readonly run: string;
+  readonly container: string;
+  /** The name of the named task. */
+  readonly task?: string;
+  readonly jti: string;
+}
+
 /** The service's log: JSON lines on stderr. No line contains a token, because no function here receives one. */
 export interface Log {
   readonly pino: Logger;
   /** Logs a run without a result, and the address of its client. */
-  run(run: string, container: string, jti: string, client: string, error: unknown): void;
+  run(names: RunNames, client: string, error: unknown): void;
   /**
    * Logs a run that was refused before it counted against a limit. The first refusals of a family in a minute are logged at
    * info (`overloaded` at error), and the others at debug. The first line of a minute has the number of omitted lines before
    * it as `leftOut`.
    */
-  refusedRun(family: string, run: string, container: string, jti: string, client: string, error: unknown): void;
+  refusedRun(family: string, names: RunNames, client: string, error: unknown): void;
   /**
    * Logs that a connection of a client network was closed because the network has its share of connections: at most one line a
    * minute for each network, and ten for all networks.
    */
   refusedConnection(network: string, open: number): void;
   /** Logs a line that a task wrote to its console. @param text called only if the line is logged. */
-  task(run: string, container: string, level: number, text: () => string): void;
+  task(names: RunNames, level: number, text: () => string): void;
   /** Logs a failure that is not in the answer of its run. @param again whether the run has logged a failure before. */
-  lateError(run: string, container: string, jti: string, problem: Problem, again: boolean): void;
+  lateError(names: RunNames, problem: Problem, again: boolean): void;
   /** Logs a destination that a task may not reach. The caller limits the number of these lines. */
-  refused(run: string, container: string, jti: string, refusal: object): void;
+  refused(names: RunNames, refusal: object): void;
   /** Logs an action of an administrator, for the audit. */
   audit(what: string, details: Readonly<Record<string, unknown>>): void;
 }
@@ -42,27 +51,27 @@ export function openLog(level: Config["logLevel"]): Log {
   const overloads = new LineShare(REFUSALS_PER_MINUTE);
   const crowds = new LineShare(1);
   const allCrowds = new LineShare(REFUSALS_PER_MINUTE);
-  const failed: Log["run"] = (run, container, jti, client, error) => {
-    if (!(error instanceof Problem)) return logger.error({ run, container, jti, client, err: error }, "run failed");
+  const failed: Log["run"] = (names, client, error) => {
+    if (!(error instanceof Problem)) return logger.error({ ...names, client, err: error }, "run failed");
     const { code, status } = error;
     logger[error.fault === "service" ? "error" : "info"](
-      { run, container, jti, client, code, status, cause: causeOf(error) },
+      { ...names, client, code, status, cause: causeOf(error) },
       error.message,
     );
   };
   return {
     pino: logger,
     run: failed,
-    refusedRun: (family, run, container, jti, client, error) => {
+    refusedRun: (family, names, client, error) => {
       const isOverload = error instanceof Problem && error.code === "overloaded";
       if (!(error instanceof Problem) || (error.fault === "service" && !isOverload)) {
-        return failed(run, container, jti, client, error);
+        return failed(names, client, error);
       }
       const leftOut = (isOverload ? overloads : refusals).admit(family, performance.now());
       const { code, status } = error;
-      const names = { run, container, jti, client, code, status };
+      const line = { ...names, client, code, status };
       const atLevel = leftOut === null ? "debug" : isOverload ? "error" : "info";
-      logger[atLevel](leftOut ? { ...names, leftOut } : names, error.message);
+      logger[atLevel](leftOut ? { ...line, leftOut } : line, error.message);
     },
     refusedConnection: (network, open) => {
       const nowMs = performance.now();
@@ -75,19 +84,19 @@ export function openLog(level: Config["logLevel"]): Log {
       );
     },
     // At debug for every level of the task, because a task must not fill the log of the service.
-    task: (run, container, taskLevel, text) => {
+    task: (names, taskLevel, text) => {
       if (!logger.isLevelEnabled("debug")) return;
-      logger.debug({ run, container, taskLevel: LOG_LEVELS[taskLevel] }, text());
+      logger.debug({ ...names, taskLevel: LOG_LEVELS[taskLevel] }, text());
     },
     // One line for each run at info, which the rate limits bound. A run may cause any number of rejections.
-    lateError: (run, container, jti, problem, again) => {
+    lateError: (names, problem, again) => {
       const { name, message, stack } = problem.options.error ?? {};
       const error = name === undefined ? undefined : { name, message, stack };
-      logger[again ? "debug" : "info"]({ run, container, jti, code: problem.code, error }, problem.message);
+      logger[again ? "debug" : "info"]({ ...names, code: problem.code, error }, problem.message);
     },
     // At info, because a task must not trigger alarms that operators set on warnings.
-    refused: (run, container, jti, refusal) => {
-      logger.info({ run, container, jti, ...refusal }, "egress refused");
+    refused: (names, refusal) => {
+      logger.info({ ...names, ...refusal }, "egress refused");
     },
     audit: (what, details) => logger.info(details, what),
   };

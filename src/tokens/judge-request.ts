@@ -45,7 +45,7 @@ export function judgeTokenRequest(
   above: Claims | null = null,
   reported: readonly string[] = [],
 ): JudgedRequest {
-  const { data, faults, faulty: ownFaulty } = readSound(schema, input, unknownDetail);
+  const { data, faults, faulty: ownFaulty } = readSound(tokenRequest, input, unknownDetail);
   if (data === null) throw membersProblem(TOKEN_REQUEST, faults);
   const faulty = new Set([...ownFaulty, ...reported]);
   const { expiresIn: _, ...members } = data;
@@ -99,7 +99,8 @@ interface Members {
 
 const LIFETIME = "must be a duration such as 30s, 5m, 12h or 7d";
 
-const schema: z.ZodType<Members> = z.strictObject(
+/** The body of `POST /api/tokens`. */
+export const tokenRequest: z.ZodType<Members> = z.strictObject(
   {
     admin: z.exactOptional(z.literal(true, "must be true, or left out")),
     containers: z.exactOptional(containersMember),

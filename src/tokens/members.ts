@@ -57,13 +57,15 @@ export const containersMember: z.ZodType<string[]> = z
         .string("must be a container name, as text")
         .regex(CONTAINER, "must be a container name such as acme, or its beginning and a star, such as acme-*"),
     ),
-  );
+  )
+  .meta({ items: { type: "string", pattern: CONTAINER.source }, maxItems: MAX_CONTAINERS });
 
 export const canMember: z.ZodType<Verb[]> = z
   .array(z.unknown(), VERBS_SIZE)
   .min(1, VERBS_SIZE)
   .max(VERBS.length, VERBS_SIZE)
-  .pipe(z.array(z.enum(VERBS, `must be one of ${VERBS.join(", ")}`)));
+  .pipe(z.array(z.enum(VERBS, `must be one of ${VERBS.join(", ")}`)))
+  .meta({ items: { enum: VERBS }, maxItems: VERBS.length });
 
 /** RFC 7519's NumericDate, without fractions. */
 export const unixSecondsMember: z.ZodType<number> = z
@@ -79,12 +81,15 @@ export const tokenLimitsMember: z.ZodType<TokenLimits> = z.strictObject(
 );
 
 /** Normalizes the spelling, so that equal timeouts are equal texts. */
-export const timeoutMember: z.ZodType<string> = z.unknown().transform((input, context) => {
-  const ms = typeof input === "string" ? durationOf(input) : Number.NaN;
-  if (ms >= MIN_TIMEOUT_MS && ms <= MAX_TIMEOUT_MS) return formatDuration(ms);
-  context.addIssue({ code: "custom", message: TIMEOUT });
-  return z.NEVER;
-});
+export const timeoutMember: z.ZodType<string> = z
+  .unknown()
+  .transform((input, context) => {
+    const ms = typeof input === "string" ? durationOf(input) : Number.NaN;
+    if (ms >= MIN_TIMEOUT_MS && ms <= MAX_TIMEOUT_MS) return formatDuration(ms);
+    context.addIssue({ code: "custom", message: TIMEOUT });
+    return z.NEVER;
+  })
+  .meta({ type: "string", description: TIMEOUT });
 
 /** Returns the milliseconds of a duration; NaN if the text is not a duration. */
 function durationOf(text: string): number {
@@ -96,29 +101,46 @@ function durationOf(text: string): number {
 }
 
 /** Normalizes spelling and order, so that tokens with equal claims can share a guest. */
-export const netMember: z.ZodType<Exclude<NetClaim, null>> = z.unknown().transform((input, context) => {
-  const fault = (message: string, path: number[]): never => {
-    context.addIssue({ code: "custom", message, path });
-    return z.NEVER;
-  };
-  if (input === false) return input;
-  if (!Array.isArray(input) || input.length < 1 || input.length > MAX_DESTINATIONS) return fault(NET, []);
-  const destinations = input.map((text: unknown, index) => {
-    const destination = typeof text === "string" && text.length <= MAX_DESTINATION_CHARS ? readDestination(text) : null;
-    return destination === null ? fault(DESTINATION, [index]) : destinationText(destination);
+export const netMember: z.ZodType<Exclude<NetClaim, null>> = z
+  .unknown()
+  .transform((input, context) => {
+    const fault = (message: string, path: number[]): never => {
+      context.addIssue({ code: "custom", message, path });
+      return z.NEVER;
+    };
+    if (input === false) return input;
+    if (!Array.isArray(input) || input.length < 1 || input.length > MAX_DESTINATIONS) return fault(NET, []);
+    const destinations = input.map((text: unknown, index) => {
+      const isShort = typeof text === "string" && text.length <= MAX_DESTINATION_CHARS;
+      const destination = isShort ? readDestination(text) : null;
+      return destination === null ? fault(DESTINATION, [index]) : destinationText(destination);
+    });
+    return [...new Set(destinations)].toSorted();
+  })
+  .meta({
+    oneOf: [
+      { const: false },
+      {
+        type: "array",
+        items: { type: "string", maxLength: MAX_DESTINATION_CHARS },
+        minItems: 1,
+        maxItems: MAX_DESTINATIONS,
+      },
+    ],
   });
-  return [...new Set(destinations)].toSorted();
-});
 
 /** Normalizes the spelling, so that inheritance compares equal URLs as equal. */
-const urlMember = z.unknown().transform((input, context) => {
-  const url = typeof input === "string" && input.length <= MAX_URL_CHARS ? URL.parse(input) : null;
-  const isFetched = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
-  if (isFetched) url.hash = "";
-  if (isFetched && url.href.length <= MAX_URL_CHARS) return url.href;
-  context.addIssue({ code: "custom", message: URL_FORM });
-  return z.NEVER;
-});
+const urlMember = z
+  .unknown()
+  .transform((input, context) => {
+    const url = typeof input === "string" && input.length <= MAX_URL_CHARS ? URL.parse(input) : null;
+    const isFetched = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+    if (isFetched) url.hash = "";
+    if (isFetched && url.href.length <= MAX_URL_CHARS) return url.href;
+    context.addIssue({ code: "custom", message: URL_FORM });
+    return z.NEVER;
+  })
+  .meta({ type: "string", format: "uri", maxLength: MAX_URL_CHARS, pattern: "^[hH][tT][tT][pP][sS]?:" });
 
 export const pinMember: z.ZodType<Pin> = z
   .strictObject(
@@ -139,17 +161,23 @@ export const pinMember: z.ZodType<Pin> = z
  * Values by name, which a task can write after a dot. They are not read with zod, because zod drops a member `__proto__`
  * silently. A caller that relies on the member would not notice that.
  */
-export const paramsMember: z.ZodType<Params> = z.unknown().transform((input, context) => {
-  const fault = (message: string, path: string[]): never => {
-    context.addIssue({ code: "custom", message, path });
-    return z.NEVER;
-  };
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(PARAMS, []);
-  const entries = Object.entries(input);
-  if (entries.length > MAX_PARAMS) return fault(PARAMS, []);
-  for (const [name] of entries) if (!isMemberName(name)) fault(MEMBER_NAME, [name.slice(0, MAX_NAME_CHARS)]);
-  return Object.fromEntries(entries);
-});
+export const paramsMember: z.ZodType<Params> = z
+  .unknown()
+  .transform((input, context) => {
+    const fault = (message: string, path: string[]): never => {
+      context.addIssue({ code: "custom", message, path });
+      return z.NEVER;
+    };
+    if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(PARAMS, []);
+    const entries = Object.entries(input);
+    if (entries.length > MAX_PARAMS) return fault(PARAMS, []);
+    for (const [name] of entries) if (!isMemberName(name)) fault(MEMBER_NAME, [name.slice(0, MAX_NAME_CHARS)]);
+    return Object.fromEntries(entries);
+  })
+  .meta({ type: "object", maxProperties: MAX_PARAMS, propertyNames: { pattern: NAME.source } });
+
+/** The pattern of the names of params and secrets. */
+export const MEMBER_NAME_PATTERN: string = NAME.source;
 
 /** Returns whether params and secrets may have that name. */
 export function isMemberName(name: string): boolean {

@@ -32,9 +32,9 @@ describe("limits show", () => {
     const { code, stdout, stderr } = await limits("show", "container", "shown");
     assert.deepEqual([code, stderr], [0, ""]);
     const lines = stdout.split("\n");
-    assert.equal(lines[0], "window  limit  used  left    more in");
+    assert.equal(lines[0], "window  limit  used  left    more in  set by");
     assert.equal(lines[5], "week        -     2     -");
-    assert.match(lines[6]!, /^month       5     2     3  26\d{5} s$/);
+    assert.match(lines[6]!, /^month       5     2     3  26\d{5} s  server$/);
     assert.deepEqual(lines.slice(7), [""]);
     assert.deepEqual(await containerRecord(service, "shown"), limitRecord({ month: 3 }));
   });
@@ -49,6 +49,8 @@ describe("limits show", () => {
       remaining: 4,
       used: 0,
       resetSeconds: 0,
+      setBy: "token",
+      jti: jtiOf(token),
     });
   });
 });
@@ -58,7 +60,7 @@ describe("limits reset", () => {
     const token = await service.issue({ containers: ["*"] });
     await service.run("reset", "1", { token });
     const container = await limits("reset", "container", "reset");
-    assert.match(container.stdout, /^month {7}5 {5}0 {5}5$/m);
+    assert.match(container.stdout, /^month {7}5 {5}0 {5}5 {11}server$/m);
     assert.deepEqual(await containerRecord(service, "reset"), limitRecord({ month: 5 }));
     assert.deepEqual(await tokenRecord(service, token), limitRecord({ week: 8 }));
     assert.equal((await limits("reset", "token", jtiOf(token))).code, 0);

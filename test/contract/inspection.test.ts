@@ -10,9 +10,9 @@ import { leave, makeHome, NO_WALL, type Service, startService } from "./service.
 interface Inspected {
   jti: string;
   issuedBy: string;
-  issuedAt: number;
+  issuedAt: string;
   revoked: { jti: string; by: string; at: number } | null;
-  lastUsed: number | null;
+  lastUsed: string | null;
   runs: number;
   claims: Record<string, unknown>;
 }
@@ -67,14 +67,20 @@ async function listed(query: Record<string, string>, token = service.admin): Pro
   return seen;
 }
 
+/** Asserts that a time has the form of the times of the log and the records, and is not before another one. */
+function assertSince(since: string, time: string): void {
+  assert.equal(new Date(time).toISOString(), time);
+  assert.ok(time >= since && time <= new Date().toISOString(), time);
+}
+
 describe("GET /api/tokens/{jti}", () => {
   it("returns the issuer, the time of issue, the claims and the use, and never the token", async () => {
-    const beforeS = Math.floor(Date.now() / 1_000);
+    const since = new Date().toISOString();
     const token = await service.issue({ containers: ["acme"], expiresIn: "1h" });
     const fresh = await inspected(token);
     assert.deepEqual([fresh.jti, fresh.issuedBy, fresh.revoked], [jtiOf(token), jtiOf(service.admin), null]);
     assert.deepEqual([fresh.lastUsed, fresh.runs], [null, 0]);
-    assert.ok(fresh.issuedAt >= beforeS && fresh.issuedAt <= Date.now() / 1_000);
+    assertSince(since, fresh.issuedAt);
     assert.deepEqual([fresh.claims["containers"], fresh.claims["can"]], [["acme"], ["run", "limits"]]);
     assert.equal(Number(fresh.claims["exp"]) - Number(fresh.claims["iat"]), 3_600);
 
@@ -83,7 +89,7 @@ describe("GET /api/tokens/{jti}", () => {
     const used = await inspect(token);
     const { runs, lastUsed } = used.json() as Inspected;
     assert.equal(runs, 3);
-    assert.ok(lastUsed! >= beforeS && lastUsed! <= Date.now() / 1_000);
+    assertSince(since, lastUsed!);
     for (const part of token.split(".").slice(1)) assert.ok(!used.text.includes(part));
   });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord, WINDOWS } from "./record.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
@@ -83,21 +84,22 @@ describe("the record", () => {
 });
 
 describe("the record in detail", () => {
-  const untracked = { limit: null, remaining: null, used: 2, resetSeconds: null };
+  const untracked = { limit: null, remaining: null, used: 2, resetSeconds: null, setBy: null };
 
   it("has the limit, the rest, the use and the wait for more of every window, tracked or not", async () => {
     const limits = { container: { hour: 5, week: 2 }, token: { day: 3 } };
     const token = await service.issue({ containers: ["*"], limits });
     const unused = await detail(`container/detail`, token);
-    assert.deepEqual(unused["hour"], { limit: 5, remaining: 5, used: 0, resetSeconds: 0 });
+    const origin = { setBy: "token", jti: jtiOf(token) };
+    assert.deepEqual(unused["hour"], { limit: 5, remaining: 5, used: 0, resetSeconds: 0, ...origin });
     await runs("detail", token, 2);
     const container = await detail("container/detail", token);
     assert.deepEqual(Object.keys(container), WINDOWS);
     const { resetSeconds: hour } = container["hour"]!;
     const { resetSeconds: week } = container["week"]!;
     assert.ok(hour! > 3_500 && hour! <= 3_600 && week! > 604_700 && week! <= 604_800, `${hour} ${week}`);
-    assert.deepEqual(container["hour"], { limit: 5, remaining: 3, used: 2, resetSeconds: hour });
-    assert.deepEqual(container["week"], { limit: 2, remaining: 0, used: 2, resetSeconds: week });
+    assert.deepEqual(container["hour"], { limit: 5, remaining: 3, used: 2, resetSeconds: hour, ...origin });
+    assert.deepEqual(container["week"], { limit: 2, remaining: 0, used: 2, resetSeconds: week, ...origin });
     for (const window of ["minute", "day", "month"]) assert.deepEqual(container[window], untracked);
     const own = await detail(`token/${jtiOf(token)}`, token);
     assert.deepEqual([own["day"]!.limit, own["day"]!.remaining, own["day"]!.used], [3, 1, 2]);
@@ -132,7 +134,7 @@ describe("the record in detail", () => {
         const answer = await service.request("GET", `/api/limits/${target}?${query}`);
         assert.match(
           assertProblem(answer, 400, "request_invalid").detail,
-          /^(?:detail is |the query contains detail more than once)/,
+          /: detail (?:must be true or false|occurs more than once)/,
           query,
         );
       }
@@ -142,7 +144,7 @@ describe("the record in detail", () => {
 
 type Detail = Record<
   string,
-  { limit: number | null; remaining: number | null; used: number; resetSeconds: number | null }
+  { limit: number | null; remaining: number | null; used: number; resetSeconds: number | null; setBy: string | null }
 >;
 
 async function detail(target: string, token: string): Promise<Detail> {
@@ -235,6 +237,56 @@ describe("a throttled run", () => {
     const other = await service.issue({ containers: ["*"], limits: { container: { minute: 1 }, token: { day: 1 } } });
     await runs("both-2", other, 1);
     assertProblem(await service.run("both-2", "1", { token: other }), 429, "token_limited");
+  });
+
+  it("receives where each limit was set, and the token that set it if the caller may know it", async () => {
+    const issue = async (by: string, json: object): Promise<string> => {
+      const answer = await service.request("POST", "/api/tokens", { token: by, json });
+      assert.equal(answer.status, 201, answer.text);
+      return (answer.json() as { token: string }).token;
+    };
+    const parent = await service.issue({
+      containers: ["origin"],
+      can: ["run", "issue", "limits"],
+      depth: 2,
+      limits: { token: { hour: 2 }, container: { week: 2 } },
+    });
+    const token = await issue(parent, { containers: ["origin"], limits: { token: { minute: 2 } } });
+    const sibling = await issue(parent, { containers: ["origin"], can: ["run"] });
+    await service.request("PUT", "/api/containers/origin", { json: { limits: { day: 2 } } });
+    await runs("origin", token, 2);
+    const places = async (by: string, code: string): Promise<unknown[]> => {
+      const { violations } = assertProblem(await service.run("origin", "1", { token: by }), 429, code);
+      return violations!.map(({ class: of, window, setBy, jti }) => [of, window, setBy, jti]);
+    };
+    assert.deepEqual(await places(token, "container_limited"), [
+      ["container", "day", "policy", undefined],
+      ["container", "week", "token", jtiOf(parent)],
+      ["token", "minute", "token", jtiOf(token)],
+      ["token", "hour", "token", jtiOf(parent)],
+    ]);
+    // The sibling has used nothing itself.
+    assert.deepEqual(await places(sibling, "container_limited"), [
+      ["container", "day", "policy", undefined],
+      ["container", "week", "token", jtiOf(parent)],
+      ["token", "hour", "token", jtiOf(parent)],
+    ]);
+    const shown = (
+      await service.request("GET", "/api/limits/container/origin?detail=true", { token: parent })
+    ).json() as Detail;
+    assert.deepEqual([shown["day"]!.setBy, shown["minute"]!.setBy], ["policy", null]);
+  });
+
+  it("receives no jti from a public task", async () => {
+    const json = { code: "1", public: true, limits: { token: { day: 1 } } };
+    await service.request("PUT", "/api/tasks/origin-task/open", { json });
+    const call = (): Promise<Answer> => service.request("POST", "/api/run/origin-task/open", { token: null });
+    assert.equal((await call()).status, 200);
+    const { violations } = assertProblem(await call(), 429, "token_limited");
+    assert.deepEqual(
+      violations!.map(({ setBy, jti }) => [setBy, jti]),
+      [["token", undefined]],
+    );
   });
 
   it("is not answered with the text of the token", async () => {

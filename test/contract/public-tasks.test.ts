@@ -146,15 +146,19 @@ describe("HEAD of a named task", () => {
   });
 });
 
+const ECHO = "(context) => [context.headers.authorization ?? null, context.url, context.query.key ?? null]";
+
+async function seen(options: RequestOptions, query = ""): Promise<unknown[]> {
+  const answer = await call("GET", `echo${query}`, options);
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json() as unknown[];
+}
+
+async function policy(query: string): Promise<string> {
+  return (await call("GET", `page${query}`)).headers["content-security-policy"]!;
+}
+
 describe("the credentials of a request to a public task", () => {
-  const ECHO = "(context) => [context.headers.authorization ?? null, context.url, context.query.key ?? null]";
-
-  async function seen(options: RequestOptions, query = ""): Promise<unknown[]> {
-    const answer = await call("GET", `echo${query}`, options);
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json() as unknown[];
-  }
-
   it("reach the task if they are not the service's", async () => {
     await publish("echo", ECHO);
     const head = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url");
@@ -195,9 +199,6 @@ describe("the credentials of a request to a public task", () => {
       "page",
       'export default { fetch: () => new Response("<p>", { headers: { "content-type": "text/html" } }) }',
     );
-    const policy = async (query: string): Promise<string> => {
-      return (await call("GET", `page${query}`)).headers["content-security-policy"]!;
-    };
     assert.match(await policy("?key=abc"), /allow-scripts/);
     assert.doesNotMatch(await policy(`?key=${service.admin}`), /allow-scripts/);
   });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { type Answer, type RequestOptions, request, sendRaw } from "./http.ts";
+import { checkAnswer } from "./openapi.ts";
 import { Trail } from "./trail.ts";
 import { until } from "./until.ts";
 
@@ -101,8 +102,10 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   const url = /serves at (https?:\/\/\S+)/.exec(output.stdout)![1]!;
   const admin = (await readFile(path.join(place.data, "admin.token"), "utf8")).trim();
   const port = Number(new URL(url).port);
-  const send: Service["request"] = (method, target, options = {}) => {
-    return request(port, method, target, { token: admin, ...options });
+  const send: Service["request"] = async (method, target, options = {}) => {
+    const answer = await request(port, method, target, { token: admin, ...options });
+    checkAnswer(method, target, answer);
+    return answer;
   };
   return {
     url,

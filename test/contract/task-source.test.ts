@@ -144,9 +144,9 @@ describe("a source as the body", () => {
 
   it("is rejected with what to do", async () => {
     const faulty: [Promise<Answer>, string, RegExp][] = [
-      [send("bad", "text/javascript", "1", { secrets: '{"A":"b"}' }), "request_invalid", /as JSON/],
-      [send("bad", "text/javascript", "1", { code: "2" }), "request_invalid", /the body is the code/],
-      [send("bad", "text/javascript", "1", { detial: "true" }), "request_invalid", /detial is not a known member/],
+      [send("bad", "text/javascript", "1", { secrets: '{"A":"b"}' }), "request_invalid", /secrets is not a parameter/],
+      [send("bad", "text/javascript", "1", { code: "2" }), "request_invalid", /code is not a parameter/],
+      [send("bad", "text/javascript", "1", { detial: "true" }), "request_invalid", /detial is not a parameter/],
       [send("bad", "text/javascript", "1", { public: "yes" }), "request_invalid", /public must be true or false/],
       [send("bad", "text/javascript", "return 1 +"), "code_syntax", /Unexpected/],
       [send("bad", "text/javascript", " "), "request_invalid", /code is blank/],

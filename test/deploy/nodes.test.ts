@@ -76,6 +76,21 @@ describe(
       return { run, answer };
     }
 
+    it("give code its secrets on each node, whichever node has sealed them", async () => {
+      const code = "module.exports = ({ secrets }) => secrets.KEY.length";
+      for (const sealing of [0, 1]) {
+        const claims = { containers: ["sealed"], secretsReadable: true, secrets: { KEY: "s3cret" } };
+        const sealed = await on(sealing, "POST", "/api/tokens", { token: topology.admin, json: claims });
+        const { token: own } = sealed.json() as { token: string };
+        for (const running of [0, 1]) {
+          const answer = await on(running, "POST", "/api/run/sealed", { token: own, body: code });
+          assert.deepEqual([answer.status, answer.text], [200, "6"], `sealed by ${sealing}, run by ${running}`);
+        }
+        const answer = await through("POST", "/api/run/sealed", { token: own, body: code });
+        assert.deepEqual([answer.status, answer.text], [200, "6"]);
+      }
+    });
+
     it("list the runs of all nodes, each once, over all pages", async () => {
       const made: string[] = [];
       for (const [at, container] of CONTAINERS.entries()) {

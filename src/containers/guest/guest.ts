@@ -342,7 +342,7 @@ export class Guest implements FrameTarget {
 export interface RunOptions {
   readonly timeoutMs?: number;
   readonly body?: RequestBody | null;
-  /** Whether only a fetch handler answers it. Such a run has no body. */
+  /** Whether only a fetch handler answers it. Then it has no body. */
   readonly isPreflight?: boolean;
 }
 

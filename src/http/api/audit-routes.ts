@@ -1,15 +1,10 @@
-import { type MemberFault, refuseFaults } from "../../members.ts";
 import { auditPages } from "../../nodes/answers/audit.ts";
-import { type AuditPage, type AuditQuery, parseAuditCursor } from "../../records/audit/audit.ts";
-import { isJti } from "../../tokens/claims.ts";
+import type { AuditPage, AuditQuery } from "../../records/audit/audit.ts";
 import { answerOfAll, authenticateReading } from "./node-reads.ts";
-import { pageQuery } from "./page-query.ts";
+import { AUDIT_PAGE } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource } from "./route.ts";
 import { entriesText } from "./run-texts.ts";
-import { parseTime, TIME_FORM } from "./time-query.ts";
-
-const FILTERS = ["since", "until", "action", "by"];
-const MAX_ACTION_CHARS = 200;
 
 /** Serves `GET /api/audit`, for administrators: which token changed what, and from where. */
 export function serveAudit(api: Api, dependencies: ApiDependencies): void {
@@ -20,7 +15,7 @@ export function serveAudit(api: Api, dependencies: ApiDependencies): void {
     {
       GET: async (call) => {
         const reading = await authenticateReading(call, dependencies);
-        const query = readQuery(call);
+        const query = auditQuery(call);
         const { claims, family } = reading.by;
         if (!claims.admin) throw forbidden();
         const read = (): Promise<AuditPage> => audit.list(query);
@@ -31,28 +26,18 @@ export function serveAudit(api: Api, dependencies: ApiDependencies): void {
         });
       },
     },
-    "own",
+    { GET: AUDIT_PAGE },
   );
 }
 
-/** @throws {Problem} `request_invalid` for a parameter that is unknown or has an invalid value. */
-function readQuery(call: Call): AuditQuery {
-  const { after, count, query } = pageQuery(call, FILTERS);
-  const invalid: MemberFault[] = [];
-  const time = (name: string): number | null => {
-    const value = query.get(name);
-    const ms = value === null ? null : parseTime(value);
-    if (value !== null && ms === null) invalid.push({ member: name, detail: TIME_FORM });
-    return ms;
+function auditQuery(call: Call): AuditQuery {
+  const { cursor, limit, since, until, action, by } = readQuery(call.env.incoming.url!, AUDIT_PAGE);
+  return {
+    sinceMs: since ?? null,
+    untilMs: until ?? null,
+    action: action ?? null,
+    by: by ?? null,
+    after: cursor ?? null,
+    count: limit,
   };
-  const cursor = parseAuditCursor(after);
-  if (after !== "" && !cursor) invalid.push({ member: "cursor", detail: "is not the next of a page" });
-  const [action, by] = [query.get("action"), query.get("by")];
-  if (action !== null && (action === "" || action.length > MAX_ACTION_CHARS)) {
-    invalid.push({ member: "action", detail: `has not 1 to ${MAX_ACTION_CHARS} characters` });
-  }
-  if (by !== null && !isJti(by)) invalid.push({ member: "by", detail: "is not the jti of a token" });
-  const [sinceMs, untilMs] = [time("since"), time("until")];
-  refuseFaults("the query", { invalid, exceeding: [] });
-  return { sinceMs, untilMs, action, by, after: cursor, count };
 }

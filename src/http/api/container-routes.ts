@@ -4,8 +4,9 @@ import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import { containerName } from "../target.ts";
 import { containerPage } from "./container-list.ts";
-import { pageQuery } from "./page-query.ts";
+import { PAGE } from "./queries.ts";
 import { readJson } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -27,12 +28,12 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
     {
       GET: async (call) => {
         const caller = await authenticate(call, dependencies);
-        const { after, count } = pageQuery(call);
+        const { cursor: after = "", limit } = readQuery(call.env.incoming.url!, PAGE);
         if (!permitsVerb(caller.claims, "issue")) throw forbidden();
-        return json(200, await containerPage(after, count, caller, dependencies));
+        return json(200, await containerPage(after, limit, caller, dependencies));
       },
     },
-    "own",
+    { GET: PAGE },
   );
 
   const authorizeAdmin = async (call: Call): Promise<[string, Caller]> => {

@@ -1,11 +1,13 @@
-import { Problem } from "../../errors.ts";
+import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts";
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
-import { containerName, decode, parseTarget } from "../target.ts";
+import { containerName, decode } from "../target.ts";
+import { DETAIL } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -20,7 +22,8 @@ import {
 
 /** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
-  const { limiter, tokens } = dependencies;
+  const { config, limiter, policies, tokens } = dependencies;
+  const defaults = { container: config.containerLimit, token: config.tokenLimit };
   const authorizeContainer = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
     const caller = await authenticate(call, dependencies);
     const { claims } = caller;
@@ -36,7 +39,16 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
       limiter.container(name, subject),
       limiter.token(subject.jti, subject.limits.token),
     ]);
-    return record(usage[0], usage, detail);
+    const sources: LimitSources = {
+      defaults,
+      policy: policies.get(name)?.limits,
+      subject,
+      isTask: by.claims.task !== null,
+      bearerJti: by.claims.jti,
+    };
+    return record(usage[0], usage, detail, (window, limit) =>
+      shownOrigin(originOf(0, window, limit, sources), isKnownTo(by)),
+    );
   };
   resource(
     api,
@@ -50,7 +62,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
         return answerContainer(name, by, detail);
       },
     },
-    { GET: ["detail"], DELETE: ["detail"] },
+    { GET: DETAIL, DELETE: DETAIL },
   );
 
   const authorizeToken = async (call: Call, administrate: boolean): Promise<[string, Caller, boolean]> => {
@@ -67,7 +79,10 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     // is not in this store, the limits of the service apply.
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
-    return record(usage, [usage], detail);
+    // A caller that may read the limits of a token has named its jti.
+    return record(usage, [usage], detail, (window, limit) =>
+      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" },
+    );
   };
   resource(
     api,
@@ -81,7 +96,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
         return answerToken(jti, by, detail);
       },
     },
-    { GET: ["detail"], DELETE: ["detail"] },
+    { GET: DETAIL, DELETE: DETAIL },
   );
 }
 
@@ -96,13 +111,19 @@ async function mayRead(jti: string, by: Claims, store: TokenStore): Promise<bool
   return issued !== undefined && issued.claims.task !== null && issued.claims.parents.includes(by.jti);
 }
 
-/** @throws {Problem} `request_invalid` unless `detail` is absent, `true` or `false`, so that a typo is reported */
 function wantsDetail(call: Call): boolean {
-  const value = parseTarget(call.env.incoming.url!).query.get("detail") ?? "false";
-  if (value === "true" || value === "false") return value === "true";
-  throw new Problem("request_invalid", `detail is ${JSON.stringify(value.slice(0, 100))}; it must be true or false`);
+  return readQuery(call.env.incoming.url!, DETAIL).detail === true;
 }
 
-function record(usage: KeyReading, all: readonly KeyReading[], detail: boolean): Response {
-  return json(200, detail ? limitDetail(usage) : limitRecord(usage), rateLimitHeaders(all));
+function isKnownTo({ claims }: Caller): (jti: string) => boolean {
+  return (jti) => claims.admin || jti === claims.jti || claims.parents.includes(jti);
+}
+
+function record(
+  usage: KeyReading,
+  all: readonly KeyReading[],
+  detail: boolean,
+  origin: Parameters<typeof limitDetail>[1],
+): Response {
+  return json(200, detail ? limitDetail(usage, origin) : limitRecord(usage), rateLimitHeaders(all));
 }

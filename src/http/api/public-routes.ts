@@ -1,5 +1,6 @@
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
+import { INDEX, indexPage, wantsPage } from "./index-page.ts";
 import { type Api, type ApiDependencies, json, resource, text } from "./route.ts";
 
 /** RFC 7517, section 8.5.2. */
@@ -7,6 +8,7 @@ const JWKS_TYPE = "application/jwk-set+json";
 /**
  * Other services fetch the keys to check tokens. After a key is revoked here, they may accept its tokens for 60 s more.
  */
+const OPENAPI_CACHE = "public, max-age=60";
 const JWKS_CACHE = "public, max-age=60";
 
 /** Serves the paths that need no token. */
@@ -31,8 +33,23 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/.well-known/jwks.json", {
     GET: () => text(200, JSON.stringify(tokens.keys.jwks()), JWKS_TYPE, ["Cache-Control", JWKS_CACHE]),
   });
+  resource(api, "/openapi.json", {
+    GET: async () => text(200, await openApiJson(), "application/json", ["Cache-Control", OPENAPI_CACHE]),
+  });
+  resource(api, "/", {
+    GET: ({ req }) =>
+      wantsPage(req.header("accept")) ? text(200, indexPage(), "text/html; charset=utf-8") : json(200, INDEX),
+  });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
+}
+
+let openApi: Promise<string> | null = null;
+
+/** Makes the document at its first request: its program is large, and most services are never asked for it. */
+function openApiJson(): Promise<string> {
+  openApi ??= import("../openapi/document.ts").then(({ openApiDocument }) => JSON.stringify(openApiDocument()));
+  return openApi;
 }
 
 /** Returns what was lost of the records, by their kind. A loss costs no run, so the service stays healthy. */

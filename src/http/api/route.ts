@@ -30,7 +30,8 @@ import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
 import { limitsItself, setOwner } from "../unread.ts";
-import { readParameters } from "./parameters.ts";
+import { NO_QUERY, type Query } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -95,14 +96,13 @@ export function incomingOf(options: unknown): IncomingMessage {
 /**
  * Adds a path with its methods. `OPTIONS` answers preflights; all other methods are answered with 405.
  *
- * @param parameters the names of the parameters that the query may contain, by method: none by default. With "own", the
- *   handler checks its query itself.
+ * @param queries the parameters that the query may contain, by method: none by default.
  */
 export function resource(
   api: Api,
   path: string,
   handlers: Readonly<Record<string, Handler>>,
-  parameters: Readonly<Record<string, readonly string[] | "own">> | "own" = {},
+  queries: Readonly<Record<string, Query>> = {},
 ): void {
   const isApi = path.startsWith("/api/");
   const methods = Object.keys(handlers).join(", ");
@@ -111,8 +111,7 @@ export function resource(
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
       if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
       // Also for a caller without a token: a path answers a misspelled parameter in one way.
-      const names = parameters === "own" ? "own" : (parameters[method] ?? []);
-      if (isApi && names !== "own") readParameters(call.env.incoming.url!, names);
+      if (isApi) readQuery(call.env.incoming.url!, queries[method] ?? NO_QUERY);
       return handler(call);
     });
   }

@@ -9,6 +9,7 @@ import { visibleRecord } from "../../records/visible.ts";
 import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
 import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";
+import { ALL_RUNS_PAGE, FAILURES, RUN_PAGE } from "./queries.ts";
 import { type Api, type ApiDependencies, type Call, type Handler, jsonText, resource, segment, text } from "./route.ts";
 import { followEvents } from "./run-events.ts";
 import { readFailureQuery, readListQuery } from "./run-query.ts";
@@ -31,13 +32,13 @@ export interface RunMethods {
 
 /** Serves the records of runs. A token needs the verb `logs`, and sees the runs of its containers. */
 export function serveRuns(api: Api, dependencies: ApiDependencies, methods: RunMethods = {}): void {
-  resource(api, "/api/runs", { GET: listRuns(dependencies) }, "own");
-  resource(api, OF_CONTAINER, { GET: listRunsOfContainer(dependencies), ...methods.container }, "own");
+  resource(api, "/api/runs", { GET: listRuns(dependencies) }, { GET: ALL_RUNS_PAGE });
+  resource(api, OF_CONTAINER, { GET: listRunsOfContainer(dependencies), ...methods.container }, { GET: RUN_PAGE });
   // Must be added before the path of a run, which would read `events` as the id of a run.
   resource(api, `${OF_CONTAINER}/events`, { GET: followEvents(dependencies) });
   resource(api, ONE, { GET: getRun(dependencies), ...methods.run });
   resource(api, `${ONE}/console`, { GET: getConsole(dependencies) });
-  resource(api, "/api/failures", { GET: listFailures(dependencies) }, "own");
+  resource(api, "/api/failures", { GET: listFailures(dependencies) }, { GET: FAILURES });
 }
 
 function listRuns(dependencies: ApiDependencies): Handler {

@@ -28,9 +28,6 @@ const SOURCE_TYPES: ReadonlyMap<string, boolean> = new Map([
 /** The length of `"modules"` with each letter escaped. */
 const LONGEST_NAME = '"modules"'.length + 5 * "modules".length;
 
-/** The parameters of the path that are no members of the task. */
-export const OWN_PARAMETERS: readonly string[] = ["dryRun"];
-
 /** Whether the body is the source of the task. The other members are then in the query. */
 export function isSource({ env: { incoming } }: Call): boolean {
   return SOURCE_TYPES.has(mediaTypeOf(incoming.headers["content-type"]));
@@ -59,25 +56,15 @@ export async function readTaskMembers(call: Call, dependencies: ApiDependencies,
   });
 }
 
+/** The query was checked by `TASK_SOURCE`. */
 function membersOfSource({ env: { incoming } }: Call, body: Buffer): object {
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const { query } = parseTarget(incoming.url!);
-  const members: [string, unknown][] = [];
-  for (const [name, value] of query) {
-    if (name === "key" || OWN_PARAMETERS.includes(name)) continue;
-    if (members.some(([known]) => known === name)) throw invalid(`the query contains ${shown(name)} more than once`);
-    if (name === "secrets") throw invalid("secrets are in the query, where proxies log them", SECRETS_HINT);
-    if (IN_BODY.includes(name)) throw invalid(`the query contains ${name}, and the body is the code`, BODY_HINT);
-    members.push([name, valueOf(value)]);
-  }
+  const members = [...query].filter(([name]) => name !== "key" && name !== "dryRun");
   const typescript = SOURCE_TYPES.get(mediaTypeOf(incoming.headers["content-type"]))!;
   const code = body.toString().replace(/^\uFEFF/, "");
-  return Object.fromEntries([...members, ["code", code], ["typescript", typescript]]);
+  return { ...Object.fromEntries(members.map(([name, value]) => [name, valueOf(value)])), code, typescript };
 }
-
-const IN_BODY: readonly string[] = ["code", "url", "sha256", "modules", "typescript"];
-const BODY_HINT = "Send the task as JSON (Content-Type: application/json) to set it.";
-const SECRETS_HINT = 'Send the task as JSON, or set its secrets afterwards with a PUT of {"secrets": {...}}.';
 
 /** Reads a value as JSON, such as `true` or `{"a": 1}`. Any other value is text, such as `5s`. */
 function valueOf(text: string): unknown {
@@ -102,12 +89,8 @@ function withHint(error: unknown, body: Buffer): unknown {
   return new Problem("request_invalid", error.message, { ...error.options, hint });
 }
 
-function invalid(detail: string, hint?: string): Problem {
-  return new Problem("request_invalid", detail, hint === undefined ? {} : { hint });
-}
-
-function shown(name: string): string {
-  return JSON.stringify(name.slice(0, 100));
+function invalid(detail: string): Problem {
+  return new Problem("request_invalid", detail);
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

@@ -6,12 +6,12 @@ import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { sourceOfTask } from "../run/task-source.ts";
-import { containerName, parseTarget, taskName } from "../target.ts";
+import { containerName, taskName } from "../target.ts";
+import { sourceOfTask } from "../task-source.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
-import { readParameters } from "./parameters.ts";
+import { DRY_RUN, PAGE, TASK_SOURCE } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -26,7 +26,7 @@ import {
   resource,
   segment,
 } from "./route.ts";
-import { isSource, OWN_PARAMETERS, readTaskMembers } from "./task-body.ts";
+import { isSource, readTaskMembers } from "./task-body.ts";
 
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
@@ -36,7 +36,7 @@ const SEGMENT = "{[^/]*}";
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   const { tasks, issueRate } = dependencies;
   const path = `/api/tasks/:container${SEGMENT}`;
-  resource(api, path, { GET: listTasks(dependencies) }, "own");
+  resource(api, path, { GET: listTasks(dependencies) }, { GET: PAGE });
   resource(
     api,
     `${path}/:name${SEGMENT}`,
@@ -60,9 +60,9 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       },
       PUT: async (call) => {
         // The query of a source has the other members of the task, which are checked like members of JSON.
-        if (!isSource(call)) readParameters(call.env.incoming.url!, OWN_PARAMETERS);
+        const query = readQuery(call.env.incoming.url!, isSource(call) ? TASK_SOURCE : DRY_RUN);
         const { ref, by } = await authorize(call, dependencies);
-        if (isDryRun(call)) return await dryRun(call, ref, by, dependencies);
+        if (query.dryRun) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
         const members = await readTaskMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
@@ -78,7 +78,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         return json(200, { ...ref, deleted: true });
       },
     },
-    { PUT: "own" },
+    { PUT: TASK_SOURCE },
   );
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
@@ -109,15 +109,6 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
   return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
 }
 
-/** @throws {Problem} `request_invalid` if the query has another parameter or value. */
-function isDryRun(call: Call): boolean {
-  const { query } = parseTarget(call.env.incoming.url!);
-  const given = query.getAll("dryRun");
-  if (given.length === 0) return false;
-  if (given.length === 1 && /^(?:true|false)$/.test(given[0]!)) return given[0] === "true";
-  throw new Problem("request_invalid", "dryRun must be true or false, once");
-}
-
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
   return async (code) => {
     await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code));
@@ -129,10 +120,10 @@ function listTasks(dependencies: ApiDependencies): Handler {
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
-    const { after, count } = pageQuery(call);
+    const { cursor = "", limit } = readQuery(call.env.incoming.url!, PAGE);
     requireTasksVerb(by, container);
-    const page = await listPage<Task>("tasks", after, count, {
-      read: (cursor, most) => tasks.list(container, cursor, most),
+    const page = await listPage<Task>("tasks", cursor, limit, {
+      read: (after, most) => tasks.list(container, after, most),
       entriesPerTurn: TASKS_PER_TURN,
       holder: by.family,
       cursorOf: ({ name }) => name,
@@ -176,7 +167,7 @@ function quoted({ etag }: Task): string {
   return `"${etag}"`;
 }
 
-/** Returns all members of a task except its code and its secrets. Times are in Unix seconds. */
+/** Returns all members of a task except its code and its secrets. `exp` is in Unix seconds, as in a token. */
 function describe({ container, name, version, etag, caller, inline, by, at, ...task }: Task): object {
   const { jti, exp, limits, timeout, net, fresh, params, code } = caller.claims;
   return {
@@ -187,7 +178,7 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     errors: task.errors,
     record: task.record,
     ...{ params, limits, timeout, net, fresh, exp, by },
-    changedAt: Math.floor(at / 1_000),
+    changedAt: new Date(at).toISOString(),
   };
 }
 

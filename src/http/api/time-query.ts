@@ -16,6 +16,3 @@ export function parseTime(text: string): number | null {
   // V8 accepts the 31st of a shorter month, and means the next month.
   return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date) ? ms : null;
 }
-
-/** What a parameter that `parseTime` rejects must be, for the text of a fault. */
-export const TIME_FORM = "is not a date, such as 2026-11-23, or a date-time, such as 2026-11-23T10:00:00Z";

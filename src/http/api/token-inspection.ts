@@ -6,8 +6,9 @@ import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import { containerName, decode } from "../target.ts";
 import { listPage } from "./list-page.ts";
-import { pageQuery } from "./page-query.ts";
+import { TOKEN_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
+import { readQuery } from "./read-query.ts";
 import {
   type Api,
   type ApiDependencies,
@@ -35,12 +36,11 @@ export function listTokens(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by, family } = await authenticate(call, dependencies);
-    const { after, count, query } = pageQuery(call, ["container"]);
-    const containerParam = query.get("container");
-    const container = containerParam === null ? null : containerName(containerParam);
+    const query = readQuery(call.env.incoming.url!, TOKEN_PAGE);
+    const container = query.container === undefined ? null : containerName(query.container);
     if (!permitsVerb(by, "issue")) throw forbidden();
     const { store } = tokens;
-    const page = await listPage<IssuedToken>("tokens", after, count, {
+    const page = await listPage<IssuedToken>("tokens", query.cursor ?? "", query.limit, {
       read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
       // Any tenant can request this list at any time, so its turns are the shortest.
       entriesPerTurn: by.admin ? TOKENS_PER_TURN : 1,
@@ -110,7 +110,7 @@ function isSelfOrDescendant(claims: Claims, by: Claims): boolean {
   return claims.jti === by.jti || claims.parents.includes(by.jti);
 }
 
-/** Returns all facts about a token, but not the token itself. Times are in Unix seconds. */
+/** Returns all facts about a token, but not the token itself. Its claims have Unix seconds, as RFC 7519 requires. */
 async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, uses }: Tokens): Promise<object> {
   const ends = await Promise.all([claims.jti, ...claims.parents].map(async (jti) => store.revocation(jti)));
   const at = ends.findIndex((end) => end !== undefined);
@@ -118,17 +118,18 @@ async function describe({ claims, issuedBy, issuedAt }: IssuedToken, { store, us
   return {
     jti: claims.jti,
     issuedBy,
-    issuedAt: seconds(issuedAt),
+    issuedAt: dateTime(issuedAt),
     // The revocation of the token itself, otherwise of its nearest revoked ancestor.
-    revoked: at < 0 ? null : { jti: [claims.jti, ...claims.parents][at], by: ends[at]!.by, at: seconds(ends[at]!.at) },
-    lastUsed: use ? seconds(use.lastMs) : null,
+    revoked: at < 0 ? null : { jti: [claims.jti, ...claims.parents][at], by: ends[at]!.by, at: dateTime(ends[at]!.at) },
+    lastUsed: use ? dateTime(use.lastMs) : null,
     runs: use?.runs ?? 0,
     claims,
   };
 }
 
-function seconds(ms: number): number {
-  return Math.floor(ms / 1_000);
+/** Returns a time as the log and the records write it (RFC 3339). */
+function dateTime(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** @throws {Problem} `request_invalid` if the body is not a form or is too long */

@@ -1,6 +1,7 @@
 import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, permitsVerb } from "../../tokens/claims.ts";
 import { decode } from "../target.ts";
+import { TOKEN_PAGE } from "./queries.ts";
 import { readJson } from "./read-json.ts";
 import {
   type Api,
@@ -40,7 +41,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
         return json(201, issued);
       },
     },
-    { GET: ["cursor", "limit", "container"] },
+    { GET: TOKEN_PAGE },
   );
   resource(api, "/api/tokens/:jti{[^/]*}", {
     GET: inspectToken(dependencies),

@@ -1,4 +1,4 @@
-import { type MemberFault, refuseFaults } from "../../members.ts";
+import { membersProblem } from "../../members.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { usageRows } from "../../nodes/answers/usage.ts";
 import { tooMuch } from "../../records/usage/stored-usage.ts";
@@ -6,18 +6,15 @@ import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
 import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
-import { parseTarget } from "../target.ts";
 import { answerOfAll, authenticateReading } from "./node-reads.ts";
+import { USAGE } from "./queries.ts";
+import { readQuery } from "./read-query.ts";
 import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource, text } from "./route.ts";
-import { parseTime, TIME_FORM } from "./time-query.ts";
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
 const DAY_MS = 86_400_000;
 /** The rows that one turn of the event loop writes: as many as take about a millisecond. */
 const ROWS_PER_TURN = 250;
-const BY = ["container", "task", "token"] as const;
-const STEPS = ["hour", "day"] as const;
-const PARAMETERS = new Set(["key", "by", "step", "from", "to"]);
 
 /** Serves `GET /api/usage`: for administrators all counts, for tokens with `logs` those of their containers. */
 export function serveUsage(api: Api, dependencies: ApiDependencies): void {
@@ -29,7 +26,7 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
       GET: async (call) => {
         const reading = await authenticateReading(call, dependencies);
         const { by: caller } = reading;
-        const range = readQuery(parseTarget(call.env.incoming.url!).query, Date.now());
+        const range = usageRange(call, Date.now());
         if (!permitsVerb(caller.claims, "logs")) throw forbidden();
         const read = (): Promise<readonly UsageRow[]> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
         return answerOfAll(call, dependencies, reading, usageRows(range), read, async (rows, nodes) => {
@@ -45,7 +42,7 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
         });
       },
     },
-    "own",
+    { GET: USAGE },
   );
 }
 
@@ -55,31 +52,11 @@ function visibleTo({ claims, family }: Caller): Pick<UsageQuery, "permitted" | "
   return { permitted: claims.containers, others: claims.jti === family ? { family } : "none" };
 }
 
-/** @throws {Problem} `request_invalid` with all faults of the query. */
-export function readQuery(query: URLSearchParams, nowMs: number): Pick<UsageQuery, "by" | "step" | "fromMs" | "toMs"> {
-  const invalid: MemberFault[] = [];
-  const fault = (member: string, detail: string): void => void invalid.push({ member, detail });
-  for (const name of new Set(query.keys())) {
-    if (!PARAMETERS.has(name)) fault(name.slice(0, 64), "is not a known parameter");
-    else if (name !== "key" && query.getAll(name).length > 1) fault(name, "occurs more than once");
-  }
-  const choice = <const T extends string>(name: string, choices: readonly [T, ...T[]]): T => {
-    const value = query.get(name) ?? choices[0];
-    const found = choices.find((each) => each === value);
-    if (found === undefined) fault(name, `is not one of ${choices.join(", ")}`);
-    return found ?? choices[0];
-  };
-  const time = (name: string, absent: number): number => {
-    const value = query.get(name);
-    const ms = value === null ? absent : parseTime(value);
-    if (ms === null) fault(name, TIME_FORM);
-    return ms ?? absent;
-  };
-  const [by, step] = [choice("by", BY), choice("step", STEPS)];
-  const toMs = time("to", nowMs);
-  const fromMs = time("from", toMs - DAY_MS);
-  if (invalid.length === 0 && fromMs >= toMs) fault("from", "is not before to");
-  refuseFaults("the query", { invalid, exceeding: [] });
+/** @throws {Problem} `request_invalid` if the query selects no time. */
+function usageRange(call: Call, nowMs: number): Pick<UsageQuery, "by" | "step" | "fromMs" | "toMs"> {
+  const { by, step, from, to: toMs = nowMs } = readQuery(call.env.incoming.url!, USAGE);
+  const fromMs = from ?? toMs - DAY_MS;
+  if (fromMs >= toMs) throw membersProblem("the query", [{ member: "from", detail: "is not before to" }]);
   return { by, step, fromMs, toMs };
 }
 

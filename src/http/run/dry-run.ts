@@ -5,6 +5,7 @@ import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { asProblem } from "../problem.ts";
+import { sourceOfTask } from "../task-source.ts";
 import type { Execution, Outcome } from "./execution.ts";
 import { authorize } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
@@ -13,7 +14,6 @@ import { RunAnswer } from "./run-answer.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunInput } from "./run-input.ts";
-import { sourceOfTask } from "./task-source.ts";
 
 /**
  * Runs a task once in an unused guest, without publishing it. The run is admitted and counted for the token of the request.

@@ -1,8 +1,21 @@
 import { Problem } from "../../errors.ts";
-import type { Decision } from "../../limits/store.ts";
+import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts";
+import type { Decision, KeyUsage } from "../../limits/store.ts";
+import { WINDOW_NAMES } from "../../limits/windows.ts";
+import type { Caller } from "../../tokens/caller.ts";
 
-/** The 429 of a refused run. It names every violated window; its code is that of the window with the longest wait. */
-export function limitProblem(container: string, decision: Decision): Problem {
+/**
+ * The 429 of a refused run. It names every violated window and where its limit was set. Its code is that of the window with
+ * the longest wait.
+ *
+ * @param caller the token of the request, or null. It may know its own `jti` and those of the tokens above it.
+ */
+export function limitProblem(
+  container: string,
+  decision: Decision,
+  sources: LimitSources,
+  caller: Caller | null,
+): Problem {
   const worst = decision.violations.reduce((a, b) => (b.retryAfterMs > a.retryAfterMs ? b : a));
   const subject = worst.class === "container" ? `container "${container}"` : "the token";
   const runs = worst.limit === 1 ? "run" : "runs";
@@ -10,8 +23,27 @@ export function limitProblem(container: string, decision: Decision): Problem {
   return new Problem(
     worst.class === "container" ? "container_limited" : "token_limited",
     `${subject} allows ${worst.limit} ${runs} a ${worst.window}; the next fits in ${wait} s`,
-    { retryAfterMs: decision.retryAfterMs, violations: decision.violations },
+    { retryAfterMs: decision.retryAfterMs, violations: withOrigins(decision, sources, caller) },
   );
+}
+
+/** Adds where each limit was set. The violations are in the order of the keys, and of the windows of each key. */
+function withOrigins({ usage, violations }: Decision, sources: LimitSources, caller: Caller | null): object[] {
+  const known = (jti: string): boolean =>
+    caller !== null && (jti === caller.claims.jti || caller.claims.parents.includes(jti));
+  let key = 0;
+  let last = -1;
+  return violations.map((violation) => {
+    const window = WINDOW_NAMES.indexOf(violation.window);
+    if (window <= last) key += 1;
+    while (!isUsedUp(usage[key]!, window)) key += 1;
+    last = window;
+    return { ...violation, ...shownOrigin(originOf(key, violation.window, violation.limit, sources), known) };
+  });
+}
+
+function isUsedUp({ limits, remaining }: KeyUsage, window: number): boolean {
+  return limits[window] !== 0 && remaining[window]! <= 0;
 }
 
 /** A refusal by the limits comes before a fault of the request. A store that cannot be reached hides no fault. */

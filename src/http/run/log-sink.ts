@@ -1,7 +1,7 @@
 import type { RunLogSink } from "../../containers/guest/run-log.ts";
 import type { Problem } from "../../errors.ts";
 import type { Records } from "../../records/records.ts";
-import type { Log } from "../../telemetry/log.ts";
+import type { Log, RunNames } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import type { RecordAnswer } from "./record-answer.ts";
@@ -13,8 +13,7 @@ export interface LogSinkParts {
   readonly counts: RunCounts;
   readonly records: Pick<Records, "printed">;
   readonly trace: RunTrace;
-  /** The `jti` that the log names. */
-  readonly jti: string;
+  readonly names: RunNames;
   /** The secrets that are redacted in all texts. */
   readonly secrets: RunSecrets | null;
   /** The caller that waits for the record; null if there is none. */
@@ -33,21 +32,21 @@ export class LogFileSink implements RunLogSink {
   }
 
   log(level: number, text: Buffer): void {
-    const { log, trace, secrets } = this.#with;
+    const { log, names, secrets } = this.#with;
     // Each text is redacted at most once, and only if it is kept or logged.
     let shown: string | null = null;
     const show = (): string => (shown ??= secrets ? redactionOf(secrets).text(text.toString()) : text.toString());
     this.#keep(level, text.length, show);
-    log.task(trace.run, trace.container, level, show);
+    log.task(names, level, show);
   }
 
   lateError(problem: Problem): void {
-    const { log, counts, trace, jti, secrets } = this.#with;
+    const { log, counts, names, secrets } = this.#with;
     counts.failedUnheard++;
     const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
     const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
     this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
-    log.lateError(trace.run, trace.container, jti, shown, this.#failed);
+    log.lateError(names, shown, this.#failed);
     this.#failed = true;
   }
 

@@ -4,7 +4,7 @@ import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
 import { allowedHeaders } from "./response-headers.ts";
-import { isPublic, type RunCall } from "./run-call.ts";
+import { isPublic, namesOf, type RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -22,9 +22,8 @@ export function observeRun(
   { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
   over: () => void,
 ): RunObserver {
-  const { request, answer, container, subject, secrets, recorded } = call;
-  const { run } = answer;
-  const { jti } = subject;
+  const { request, secrets, recorded } = call;
+  const names = namesOf(call);
   const client = proxies.clientOf(request);
   const isTaskPublic = isPublic(call);
   let type = JSON_TYPE;
@@ -44,13 +43,13 @@ export function observeRun(
     failed: (problem, isCut) => {
       const error = secrets ? redactionOf(secrets).problem(problem) : problem;
       trace.failed(error);
-      if (isCut) log.run(run, container, jti, client, error);
+      if (isCut) log.run(names, client, error);
     },
     refused: (refusal) => {
-      log.refused(run, container, jti, secrets ? redactionOf(secrets).value(refusal) : refusal);
+      log.refused(names, secrets ? redactionOf(secrets).value(refusal) : refusal);
     },
     usesEgress: (use) => (trace.egress = use),
-    logSink: new LogFileSink({ log, counts: runCounts, records, trace, jti, secrets, recorded }),
+    logSink: new LogFileSink({ log, counts: runCounts, records, trace, names, secrets, recorded }),
   };
 }
 

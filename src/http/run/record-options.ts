@@ -32,6 +32,13 @@ const FILE = `must be a name of 1 to ${MAX_FILE_CHARS} characters without contro
 const MAX_RESULT = "must be a size such as 256KiB or 2MiB";
 const QUERY = `must be a query such as "a=1&b=2" of at most ${MAX_QUERY_CHARS} characters, or an object of strings by name`;
 
+interface Given {
+  timeout?: number;
+  file?: string;
+  maxResult?: number;
+  query?: string;
+}
+
 const timeout = z.string(TIMEOUT).transform((text, context) => {
   const milliseconds = attempt(() => parseDuration(text));
   if (milliseconds !== null && milliseconds >= MIN_TIMEOUT_MS && milliseconds <= MAX_TIMEOUT_MS) return milliseconds;
@@ -53,14 +60,18 @@ const maxResult = z.string(MAX_RESULT).transform((text, context) => {
   return z.NEVER;
 });
 
-const query = z.unknown().transform((input, context) => {
-  const text = queryText(input);
-  if (text !== null && text.length <= MAX_QUERY_CHARS) return text;
-  context.addIssue({ code: "custom", message: QUERY });
-  return z.NEVER;
-});
+const query = z
+  .unknown()
+  .transform((input, context) => {
+    const text = queryText(input);
+    if (text !== null && text.length <= MAX_QUERY_CHARS) return text;
+    context.addIssue({ code: "custom", message: QUERY });
+    return z.NEVER;
+  })
+  .meta({ type: ["string", "object"], description: QUERY });
 
-const OPTIONS = z.strictObject({
+/** The options of a run that is answered with its record. */
+export const RECORD_OPTIONS: z.ZodType<Given> = z.strictObject({
   timeout: z.exactOptional(timeout),
   file: z.exactOptional(file),
   maxResult: z.exactOptional(maxResult),
@@ -122,7 +133,7 @@ function isSet({ timeoutMs, file: name, maxResult: bytes }: RecordOptions, optio
 }
 
 function optionsOf(given: object, resultLimit: number): RecordOptions {
-  const parsed = OPTIONS.safeParse(given);
+  const parsed = RECORD_OPTIONS.safeParse(given);
   if (!parsed.success) {
     const { path, message } = parsed.error.issues[0]!;
     throw new Problem("request_invalid", `${path.join(".")} ${message}`);

@@ -9,7 +9,7 @@ const ORIGIN_POLICIES =
 /** The headers that the service sets itself, exactly once. */
 const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
 
-/** What a fetch handler of a public task decides in addition: who may read its answers, and which methods it takes. */
+/** What a fetch handler of a public task decides in addition: the origins that may read its answers, and its methods. */
 const OF_HANDLER = /^(?:access-control-[a-z-]+|allow)$/;
 
 /**

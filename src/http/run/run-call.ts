@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IsolationGroup } from "../../containers/isolation-group.ts";
 import type { LimitSubject } from "../../limits/limit-subject.ts";
 import type { Task } from "../../tasks/task.ts";
+import type { RunNames } from "../../telemetry/log.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { Pin } from "../../tokens/claims.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
@@ -44,6 +45,12 @@ export interface RunCall {
 /** Whether a public task runs, so that all credentials of the request are for the task. */
 export function isPublic({ bearer }: Pick<RunCall, "bearer">): boolean {
   return bearer === null;
+}
+
+/** The names of the run in the log. */
+export function namesOf({ answer, container, task, draft, subject }: RunCall): RunNames {
+  const name = task?.name ?? draft;
+  return { run: answer.run, container, ...(name !== null && { task: name }), jti: subject.jti };
 }
 
 /** The tokens that the run is counted for. */

@@ -4,12 +4,12 @@ import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { isBlank } from "../../source/text.ts";
 import { discardRest, hasBody } from "../read-body.ts";
+import { sourceOfTask } from "../task-source.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
-import { sourceOfTask } from "./task-source.ts";
 
 /** Code as text, and what the guest must know to compile it. */
 export type CodeText = Omit<Submission, "data" | "options">;

@@ -1,5 +1,6 @@
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Problem } from "../../errors.ts";
+import type { LimitSources } from "../../limits/origin.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import type { EndedRun } from "../../records/ended-run.ts";
 import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
@@ -7,8 +8,8 @@ import type { UsageCell } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { KeptInput } from "./kept-input.ts";
-import { limitsOf, type LimitSources } from "./limit-sources.ts";
 import { recordError } from "./record-error.ts";
+import { limitsOf } from "./run-limits.ts";
 import type { MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
 

@@ -1,6 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { Guest } from "../../containers/guest/guest.ts";
 import type { Problem } from "../../errors.ts";
+import type { LimitSources } from "../../limits/origin.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Usage } from "../../records/usage/usage.ts";
@@ -33,10 +34,21 @@ export class RunTraces {
     this.#defaults = { container: options.config.containerLimit, token: options.config.tokenLimit };
   }
 
+  /** Returns where the limits of a run may be set. */
+  limitSources({ container, subject, task, bearer }: RunCall): LimitSources {
+    return {
+      defaults: this.#defaults,
+      policy: this.#with.policies.get(container)?.limits,
+      subject,
+      isTask: task !== null,
+      bearerJti: bearer && bearer.claims.jti,
+    };
+  }
+
   /** Called once for each admitted run. */
   admitted(call: RunCall): RunTrace {
-    const { container, task, draft, bearer, answer, subject, recorded } = call;
-    const { config, policies, usage, node } = this.#with;
+    const { container, task, draft, bearer, answer, recorded } = call;
+    const { config, usage, node } = this.#with;
     const trace = new RunTrace(
       {
         run: answer.run,
@@ -59,11 +71,7 @@ export class RunTraces {
         nowMs: performance.now(),
         unixMs: Date.now(),
         consoleLimit: config.consoleLimit,
-        defaults: this.#defaults,
-        policy: policies.get(container)?.limits,
-        subject,
-        isTask: task !== null,
-        bearerJti: bearer && bearer.claims.jti,
+        ...this.limitSources(call),
       },
     );
     trace.cell = usage.admitted(this.#subjectOf(call), trace.startedMs);

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { Decision } from "../../limits/store.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { preflightHeaders } from "../headers.ts";
@@ -18,7 +19,7 @@ import { hideFault } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
-import { callersOf, isPublic, type RunCall } from "./run-call.ts";
+import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
@@ -50,8 +51,8 @@ export class RunEndpoint {
   }
 
   /**
-   * Answers OPTIONS: with a run of a public task that may have a fetch handler, otherwise as for every other path. Only the
-   * guest knows whether a task has a fetch handler, and code without one must not run for a preflight.
+   * Answers OPTIONS: with a run of a public task that may have a fetch handler, otherwise as for every other path. Only
+   * the guest detects whether a task has a fetch handler, and code without it must not run for a preflight.
    */
   async options(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
     const { tasks } = this.#with;
@@ -100,10 +101,11 @@ export class RunEndpoint {
   }
 
   /** @throws {Problem} `container_limited`, `token_limited` */
-  async #look({ container, subject, answer }: RunCall): Promise<void> {
+  async #look(call: RunCall): Promise<void> {
+    const { container, subject, answer } = call;
     const decision = await this.#with.limiter.look(container, subject);
     answer.usage = decision.usage;
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limitProblem(call, decision);
   }
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
@@ -149,9 +151,13 @@ export class RunEndpoint {
     const { container, subject, answer } = call;
     const decision = await this.#with.limiter.admit(container, subject);
     answer.decided(decision);
-    if (!decision.admitted) throw limitProblem(container, decision);
+    if (!decision.admitted) throw this.#limitProblem(call, decision);
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
     return (call.trace = this.#with.traces.admitted(call));
+  }
+
+  #limitProblem(call: RunCall, decision: Decision): Problem {
+    return limitProblem(call.container, decision, this.#with.traces.limitSources(call), call.bearer);
   }
 
   #mustBeInForce({ bearer, task }: RunCall): void {
@@ -174,15 +180,15 @@ export class RunEndpoint {
    * fault of a body, and every answer has the rate-limit headers.
    */
   async #refuse(cause: unknown, call: RunCall): Promise<void> {
-    const { request, container, subject, secrets, answer, trace, recorded } = call;
+    const { request, secrets, answer, trace, recorded } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // An error that the task throws may hold its secrets.
     if (secrets) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
-    if (answer.isCounted) log.run(answer.run, container, subject.jti, client, error);
-    else log.refusedRun(call.memory.name, answer.run, container, subject.jti, client, error);
+    if (answer.isCounted) log.run(namesOf(call), client, error);
+    else log.refusedRun(call.memory.name, namesOf(call), client, error);
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     if (trace && recorded) await recorded.fail(trace);

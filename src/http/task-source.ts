@@ -1,6 +1,6 @@
-import { type Code, codeOf } from "../../containers/guest/code-table.ts";
-import { withoutPreamble } from "../../source/text.ts";
-import type { TaskCode } from "../../tasks/task-code.ts";
+import { type Code, codeOf } from "../containers/guest/code-table.ts";
+import { withoutPreamble } from "../source/text.ts";
+import type { TaskCode } from "../tasks/task-code.ts";
 
 const read = new WeakMap<TaskCode, Code>();
 

@@ -1,0 +1,183 @@
+/**
+ * Rewrites an ES module as the body of a function, which V8 frees when nothing refers to it. Node's loader takes twenty times
+ * as long for a module, and never frees it.
+ */
+
+/** A module whose every character but those of imports and exports is where it was. */
+export interface ModuleBody {
+  /** Goes before the text, on its first line. */
+  readonly head: string;
+  readonly text: string;
+  /** Goes after the text, on a separate line. */
+  readonly tail: string;
+  /** The built-in modules that the head reads, each by its place in this list. */
+  readonly imports: readonly ModuleImport[];
+}
+
+export interface ModuleImport {
+  readonly specifier: string;
+  /** The names that the module must export, other than `default`. */
+  readonly names: readonly string[];
+}
+
+/** The names of the parameters of the compiled text. A text that contains one of them is not rewritten. */
+export const BODY_PARAMETERS: string[] = ["$imports$", "$exports$"];
+/** The name of a default export that has none. */
+export const DEFAULT_NAME = "$default$";
+
+const OWN_NAMES = /\$(?:imports|exports|default)\$/;
+/** Names for which Node explains that a module does not have them. */
+const COMMON_JS = /\b(?:module\.exports|exports\.\w)/;
+/** Every `export` and each static `import` must be found by these patterns at the start of its line. */
+const WORDS = /\b(?:export|import(?!\s*[(]))\b/g;
+const DEFAULT = /export default\b/y;
+/** A function or a class without a name. V8 gives it the name `default`. */
+const NAMELESS = /export default (?:async function|function|class)(?=\s*[({]|\s+extends\b)/y;
+const NAMED =
+  /export default (?:async function|function|class)\*?\s+(?!extends\b)([\p{ID_Start}$_][\p{ID_Continue}$]*)/uy;
+const GENERATOR = /export default (?:async )?function\s*\*/y;
+const DECLARED =
+  /export (?:const|let|var|class|function\*?|async function\*?)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)(?=\s*[=({;]|\s+extends\b|\s*\n)/uy;
+const FROM = String.raw`\s*from\s*(?:"([\w:/.-]+)"|'([\w:/.-]+)')[ \t]*(?:;|(?=\n)|$)`;
+const IDENTIFIER = String.raw`[\p{ID_Start}$_][\p{ID_Continue}$]*`;
+const IMPORT = new RegExp(
+  String.raw`import\s+(?:(${IDENTIFIER})(?:\s*,\s*)?)?(?:\*\s*as\s+(${IDENTIFIER})|\{([^{}"'/]*)\})?${FROM}`,
+  "uy",
+);
+const SPECIFIER = new RegExp(String.raw`^(${IDENTIFIER})(?:\s+as\s+(${IDENTIFIER}))?$`, "u");
+
+/**
+ * @param text without types
+ * @param isBuiltin whether a specifier names a module that `require` returns
+ * @returns null for a text that is no module, or that needs a loader: re-exports, lists of exports, `import.meta`, imports
+ *   of submitted modules, `await` outside of functions
+ */
+export function moduleBody(text: string, isBuiltin: (specifier: string) => boolean): ModuleBody | null {
+  const statements = statementsOf(text);
+  if (statements === null || OWN_NAMES.test(text) || COMMON_JS.test(text)) return null;
+  const parts: string[] = [];
+  const imports: ModuleImport[] = [];
+  const bindings: string[] = [];
+  const exported: string[] = [];
+  let hasDefault = false;
+  let end = 0;
+  for (let index = 0; index < statements.length; index += 1) {
+    const at = statements[index]!;
+    if (at < end) return null;
+    parts[parts.length] = text.slice(end, at);
+    if (text.startsWith("import", at)) {
+      const found = matchAt(IMPORT, text, at);
+      const read = found && readImport(found, imports.length);
+      if (!read || !isBuiltin(read.specifier)) return null;
+      imports[imports.length] = read;
+      bindings[bindings.length] = read.bindings;
+      parts[parts.length] = blank(found[0]);
+      end = at + found[0].length;
+      continue;
+    }
+    if (matchAt(DEFAULT, text, at)) {
+      if (hasDefault || matchAt(GENERATOR, text, at)) return null;
+      hasDefault = true;
+      const named = matchAt(NAMED, text, at);
+      const nameless = named ? null : matchAt(NAMELESS, text, at);
+      if (named) exported[exported.length] = `default:${named[1]!}`;
+      else exported[exported.length] = `default:${DEFAULT_NAME}`;
+      if (named) parts[parts.length] = " ".repeat("export default".length);
+      else if (nameless) parts[parts.length] = withName(nameless[0]);
+      // As long as `export default`.
+      else parts[parts.length] = `${DEFAULT_NAME}=    `;
+      if (!named && !nameless) bindings[bindings.length] = `let ${DEFAULT_NAME};`;
+      end = at + (nameless ? nameless[0].length : "export default".length);
+      continue;
+    }
+    const declared = matchAt(DECLARED, text, at);
+    if (!declared) return null;
+    exported[exported.length] = declared[1]!;
+    parts[parts.length] = "      ";
+    end = at + "export".length;
+  }
+  parts[parts.length] = text.slice(end);
+  return {
+    head: `"use strict";${bindings.join("")}`,
+    text: parts.join(""),
+    tail: `\n;$exports$({__proto__:null,${exported.join(",")}})`,
+    imports,
+  };
+}
+
+/** A module with more imports and exports is loaded. */
+const MAX_STATEMENTS = 100;
+/** The marks of comments of several lines, of templates and of blocks, in which an import or export is no statement. */
+const QUOTES = /`|\/\*|\*\/|[{}]/g;
+
+/** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */
+function statementsOf(text: string): number[] | null {
+  const found: number[] = [];
+  let read = 0;
+  WORDS.lastIndex = 0;
+  for (let match = WORDS.exec(text); match; match = WORDS.exec(text)) {
+    const { index } = match;
+    const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
+    if (found.length === MAX_STATEMENTS || !/^[ \t]*$/.test(line)) return null;
+    if (!endsBetween(text.slice(read, index))) return null;
+    read = index;
+    found[found.length] = index;
+  }
+  return found.length === 0 ? null : found;
+}
+
+/**
+ * Whether the end of a text is between two statements: in no comment, template or block. It is false for some texts that end
+ * there, such as those with a template, or with a bracket in a string.
+ */
+function endsBetween(text: string): boolean {
+  let isComment = false;
+  let depth = 0;
+  QUOTES.lastIndex = 0;
+  for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
+    const [mark] = match;
+    if (mark === "`") return false;
+    if (mark === "{") depth += 1;
+    else if (mark === "}") depth -= 1;
+    else isComment = mark === "/*";
+  }
+  return depth === 0 && !isComment;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+function readImport(
+  [, main, whole, list, double, single]: RegExpExecArray,
+  place: number,
+): (ModuleImport & { readonly bindings: string }) | null {
+  const specifier = double ?? single!;
+  const source = `$imports$[${place}]`;
+  const bindings: string[] = [];
+  const names: string[] = [];
+  if (main === undefined && whole === undefined && list === undefined) return null;
+  if (main !== undefined) bindings[bindings.length] = `${main}=${source}.default`;
+  if (whole !== undefined) bindings[bindings.length] = `${whole}=${source}`;
+  const entries = (list ?? "").split(",");
+  for (let index = 0; index < entries.length; index += 1) {
+    const entry = entries[index]!.trim();
+    if (entry === "") continue;
+    const [, name, alias = name] = SPECIFIER.exec(entry) ?? [];
+    if (name === undefined || name === "type") return null;
+    bindings[bindings.length] = `${alias}=${source}.${name}`;
+    if (name !== "default") names[names.length] = name;
+  }
+  return { specifier, names, bindings: bindings.length === 0 ? "" : `const ${bindings.join(",")};` };
+}
+
+/** Moves `function` or `class` to the left and gives it a name, so that what follows stays where it is. */
+function withName(statement: string): string {
+  const declaration = `${statement.slice("export default ".length)} ${DEFAULT_NAME}`;
+  return declaration.padStart(statement.length);
+}
+
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, " ");
+}

@@ -1,0 +1,28 @@
+import { type MemberFault, membersProblem, schemaFaults } from "../../members.ts";
+import { parseTarget } from "../target.ts";
+import type { Query } from "./queries.ts";
+
+/**
+ * Reads the query of a request. `key`, which carries a token, may be in every query.
+ *
+ * @param target the request target (RFC 9112, section 3.2)
+ * @throws {Problem} `request_invalid` with all faults: unknown and repeated parameters, and invalid values
+ */
+export function readQuery<T>(target: string, schema: Query<T>): T {
+  const { query } = parseTarget(target);
+  const faults: MemberFault[] = [];
+  const given: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [name, value] of query) {
+    if (name === "key") continue;
+    if (name in given) faults.push({ member: name.slice(0, 64), detail: "occurs more than once" });
+    given[name] = value;
+  }
+  const read = schema.safeParse({ ...given });
+  if (!read.success) faults.push(...schemaFaults(read.error, () => "is not a parameter of this path"));
+  if (faults.length > 0) throw membersProblem("the query", faults, hintOf(Object.keys(schema.shape)));
+  return read.data!;
+}
+
+function hintOf(names: readonly string[]): string {
+  return names.length === 0 ? "This path takes no parameters." : `The parameters here are ${names.join(", ")}.`;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { type Config, SETTINGS } from "../../src/config.ts";
+import { readConfig } from "../../src/config/read.ts";
+
+function read(file: Record<string, unknown>): Config {
+  return readConfig({ flags: {}, environment: {}, file });
+}
+
+describe("a key of the file of settings", () => {
+  it("may be the name of the setting, its flag, or its flag without the dashes", () => {
+    for (const key of ["wallLimit", "wall-limit", "--wall-limit"]) {
+      assert.equal(read({ [key]: "7s" }).wallLimit, 7_000, key);
+    }
+  });
+
+  it("may be the flag of every setting", () => {
+    for (const [key, { flag }] of Object.entries(SETTINGS)) {
+      const written = flag.split(" ")[0]!;
+      assert.throws(() => read({ [written]: null, [key]: null }), new RegExp(`the setting ${key} twice`), flag);
+    }
+  });
+
+  it("switches a setting off if it is a flag that does so", () => {
+    assert.equal(read({}).queryKey, true);
+    assert.equal(read({ "no-query-key": true }).queryKey, false);
+    assert.equal(read({ "--no-query-key": "true" }).queryKey, false);
+    assert.equal(read({ "no-query-key": false }).queryKey, true);
+    assert.equal(read({ queryKey: false }).queryKey, false);
+  });
+
+  it("may occur once in all its spellings, and is named if it is no setting", () => {
+    assert.throws(() => read({ pool: 1, "--pool": 2 }), /the file has the setting pool twice/);
+    assert.throws(() => read({ wall_limit: "7s" }), /the key "wall_limit", which is not a setting/);
+    assert.throws(() => read({ "query-key": true }), /the key "query-key", which is not a setting/);
+  });
+});
