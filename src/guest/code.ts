@@ -169,8 +169,17 @@ export class Code {
     this.#shape = shape;
     this.#announce(shape);
     if (run.over) return;
-    if (outcome.shape === null) answer(run, run.isPreflight ? undefined : outcome.result);
+    if (outcome.shape === null) this.#answer(run, outcome.result);
     else runShape(shape!, run);
+  }
+
+  #answer(run: Run, result: unknown): void {
+    if (run.isPreflight) return run.result("null");
+    if (result === undefined) {
+      const line = this.#parsed!.unreturned?.() ?? null;
+      if (line !== null) run.reportUnreturned(line);
+    }
+    answer(run, result);
   }
 
   #announce(shape: Shape | null): void {

@@ -13,6 +13,7 @@ import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { unreturnedLine } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -27,6 +28,11 @@ export interface Evaluation {
 /** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
 export interface ParsedCode {
   (): Evaluation;
+  /**
+   * Returns the line of a body's last statement, if it is an expression whose value the body may have meant to return. Call it
+   * for a body that has returned nothing; absent for any other text.
+   */
+  readonly unreturned?: () => number | null;
   /** Whether the text is given the context of the run. */
   readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
@@ -75,7 +81,7 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
     return codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
   }
   const body = parseBody(text, url);
-  if (isCompiled(body)) return codeOfBody(codeId, body.text, body);
+  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, body.text, body), body.text);
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
   if (!failure) return codeOfModule(codeId, "task.js", text, text, null);
@@ -92,7 +98,7 @@ function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure
   }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (isCompiled(body)) return codeOfBody(codeId, text, body);
+  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, text, body), body.text);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   const evaluate = typeof module === "string" ? compileModule(module, url) : null;
@@ -162,6 +168,16 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   };
   const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
   return Object.assign(evaluate, { text, parse, takesContext });
+}
+
+/** @param bare the body without types */
+function withUnreturned(code: ParsedCode, bare: string): ParsedCode {
+  let line: number | null | undefined;
+  const unreturned = (): number | null => {
+    if (line === undefined) line = withNodeStacks(() => unreturnedLine(bare));
+    return line;
+  };
+  return Object.assign(code, { unreturned });
 }
 
 /** @param load loads the text with Node's loader, which finds the fault of a module that returns */

@@ -13,6 +13,8 @@ import type { RequestBody } from "./request-body.ts";
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const toText = uncurry(prototype, "toString");
+const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
+const allocate = Buffer.allocUnsafe.bind(Buffer);
 const storage = new AsyncLocalStorage<Run>();
 const runIn = storage.run.bind(storage);
 const Controller = AbortController;
@@ -145,6 +147,14 @@ export class Run {
       if (this.#aborted) abortController(this.#controller, abortError(this.#aborted));
     }
     return this.#controller.signal;
+  }
+
+  /** Reports that the code returned nothing, although its last statement, in this line, has a value. */
+  reportUnreturned(line: number): void {
+    if (this.over) return;
+    const payload = allocate(4);
+    writeUInt32LE(payload, line, 0);
+    send(bytesFrame(FROM_GUEST.unreturned, this.id, payload));
   }
 
   result(json: string): void {

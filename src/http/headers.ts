@@ -11,6 +11,7 @@ const EXPOSED = [
   "RateLimit-Policy",
   "Caisson-Run",
   "Caisson-Fault",
+  "Caisson-Hint",
   "Caisson-Nodes",
   "Server-Timing",
   "Caisson-Version",

@@ -80,6 +80,8 @@ export const FROM_GUEST = {
   lateError: 76,
   /** id: run. Payload: u32, the bytes added to the window of the request body. */
   bodyMore: 77,
+  /** id: run. Payload: u32, a line. The code returned nothing, although its last statement, in this line, has a value. */
+  unreturned: 78,
 
   /** id: stream; the guest chooses it and never reuses it. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,

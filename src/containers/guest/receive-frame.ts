@@ -79,6 +79,8 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
       if (guestRun.waits) return countUnsolicited(guest);
       guestRun.waits = true;
       return;
+    case FROM_GUEST.unreturned:
+      return receiveUnreturned(guest, guestRun, payload);
     case FROM_GUEST.result:
       if (guestRun.streaming) return refuse("a result after a head");
       guestRun.listener.result(payload);
@@ -98,6 +100,13 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
     default:
       return refuse(unknown(type));
   }
+}
+
+function receiveUnreturned(guest: FrameTarget, guestRun: GuestRun, payload: Buffer): void {
+  if (payload.length !== 4) return refuse("a line that is not a number");
+  if (guestRun.hasHint) return countUnsolicited(guest);
+  guestRun.hasHint = true;
+  guestRun.listener.unreturned?.(payload.readUInt32LE());
 }
 
 /** Handles a log line or late error, perhaps of an ended run. The id 0 means the only run in flight, if there is only one. */

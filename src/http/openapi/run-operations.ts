@@ -75,7 +75,7 @@ const result: SuccessAnswer = {
   status: 200,
   description: "the result as JSON. A `Response` of the task is sent with its own status, headers and body",
   content: [{ type: "*/*", schema: anything, example: 42 }],
-  headers: RUN_HEADERS,
+  headers: [...RUN_HEADERS, "Caisson-Hint"],
 };
 const EVENTS =
   'event: console\ndata: {"atMs":0.1,"level":"info","text":"hi"}\n\nevent: result\ndata: ...\n\nevent: record\ndata: ...\n\n';

@@ -6,11 +6,18 @@ import type { RunLogSink } from "../../containers/guest/run-log.ts";
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
-import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
+import { type AnswersBy, DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 /** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
-export type Outcome = { readonly json: Buffer } | Streamed;
+export type Outcome = Buffered | Streamed;
+
+/** A result. */
+export interface Buffered {
+  readonly json: Buffer;
+  /** What the author of the code probably meant, or null. */
+  readonly hint: string | null;
+}
 
 /** An answer with a head. */
 export interface Streamed {
@@ -36,6 +43,8 @@ export interface RunObserver {
   over(): void;
   /** Called when the guest has sent the head of an answer. @param isOfHandler whether a fetch handler answers */
   responded(head: HeadMessage, isOfHandler: boolean): void;
+  /** Called before a result, with what the author of the code probably meant. */
+  hinted(hint: string): void;
   /** Called when the guest has sent the whole answer. */
   succeeded(): void;
   /** Called if the run fails. @param isCut whether the head of its answer was sent before, so that the answer is cut. */
@@ -57,6 +66,7 @@ export class Execution implements RunListener {
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
+  #hint: string | null = null;
 
   constructor(observer: RunObserver, trace: RunTrace) {
     this.trace = trace;
@@ -97,13 +107,18 @@ export class Execution implements RunListener {
     this.#guest?.cancel(this.#id, problem);
   }
 
-  result(json: Buffer): void {
-    this.#observer.succeeded();
-    this.#resolve({ json });
+  unreturned(line: number): void {
+    this.#hint = `The code returned nothing: put return before its last statement, in line ${line}.`;
+    this.#observer.hinted(this.#hint);
   }
 
-  head(head: HeadMessage): void {
-    const isOfHandler = this.#guest?.inFlight.get(this.#id)?.code.answersBy === "fetch";
+  result(json: Buffer): void {
+    this.#observer.succeeded();
+    this.#resolve({ json, hint: this.#hint });
+  }
+
+  head(head: HeadMessage, answersBy: AnswersBy = "value"): void {
+    const isOfHandler = answersBy === "fetch";
     this.#observer.responded(head, isOfHandler);
     this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
     this.#resolve({ head, body: this.#body, isOfHandler });

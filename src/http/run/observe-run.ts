@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import type { HeadMessage } from "../../wire/messages.ts";
+import { type HeadMessage, LOG_LEVELS } from "../../wire/messages.ts";
 import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
@@ -9,6 +9,7 @@ import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 const JSON_TYPE = "application/json";
+const WARN = LOG_LEVELS.indexOf("warn");
 
 /**
  * Returns the observer that logs a run and fills its trace, without the secrets of the run. It outlives the request, so it
@@ -38,6 +39,10 @@ export function observeRun(
       const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
       type = contentTypeOf(shown);
       trace.responded(status, shown);
+    },
+    hinted: (hint) => {
+      trace.hinted(hint);
+      log.task(names, WARN, () => hint);
     },
     succeeded: () => trace.succeeded(type),
     failed: (problem, isCut) => {

@@ -9,7 +9,7 @@ import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
 import { holdBytes, holdUnread } from "../unread.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
-import type { AnswerBody, Outcome, Streamed } from "./execution.ts";
+import type { AnswerBody, Buffered, Outcome, Streamed } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
 
 const BODILESS = new Set([204, 304]);
@@ -86,7 +86,7 @@ export class RunAnswer {
    * @param isPublic whether the run is of a public task, whose fetch handler decides about CORS
    */
   send(outcome: Outcome, streamMs: number, isPublic: boolean = false): void {
-    if ("json" in outcome) this.#sendJson(outcome.json);
+    if ("json" in outcome) this.#sendJson(outcome);
     else this.#sendStream(outcome, streamMs, isPublic && outcome.isOfHandler);
   }
 
@@ -138,8 +138,9 @@ export class RunAnswer {
     endAnswer(this.#response, text);
   }
 
-  #sendJson(json: Buffer): void {
+  #sendJson({ json, hint }: Buffered): void {
     const headers = this.#headers();
+    if (hint !== null) headers.push("Caisson-Hint", hint);
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
     // A big answer is in memory until the client has read it.

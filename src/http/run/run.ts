@@ -15,7 +15,7 @@ import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
 import { mayHandleFetch } from "./fetch-handler.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
-import { hideFault } from "./hide-fault.ts";
+import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
@@ -44,7 +44,7 @@ export class RunEndpoint {
       const outcome = await this.#run(call);
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
       else if (request.method === "OPTIONS" && "json" in outcome) call.answer.sendPreflight(RUN_METHODS);
-      else call.answer.send(outcome, this.#with.config.streamLimit, isPublic(call));
+      else call.answer.send(shownTo(outcome, call), this.#with.config.streamLimit, isPublic(call));
     } catch (error) {
       await this.#refuse(error, call);
     }
@@ -194,6 +194,11 @@ export class RunEndpoint {
     if (trace && recorded) await recorded.fail(trace);
     else answer.sendProblem(hideFault(error, call));
   }
+}
+
+/** Leaves out a hint about the code of a public task, which is for its author only. */
+function shownTo(outcome: Outcome, { task, bearer }: RunCall): Outcome {
+  return "json" in outcome && outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
 }
 
 /** The lowest timeout that the tokens of the run and its request set, in milliseconds. */
