@@ -189,6 +189,12 @@ export const PROBLEMS = {
     title: "The task ran out of time",
     help: "Do less in one run, or stream the result; the operator sets --wall-limit and --stream-limit.",
   },
+  task_stalled: {
+    status: 500,
+    fault: "task",
+    title: "The task waits for something that cannot happen",
+    help: "Settle the promise that the code returns or awaits, or call its callback. Nothing else was left in its guest.",
+  },
   task_blocked: {
     status: 500,
     fault: "task",

@@ -64,6 +64,14 @@ export class Code {
     else this.#evaluate(run);
   }
 
+  mayStall(hasSignal: boolean): boolean {
+    // V8 calls the callbacks of these without the event loop. The signal of a fetch handler's request is always made.
+    const words = hasSignal ? /signal|FinalizationRegistry|waitAsync/i : /FinalizationRegistry|waitAsync/;
+    return (
+      !words.test(this.#texts.main) && !Object.values(this.#message.modules ?? {}).some((text) => words.test(text))
+    );
+  }
+
   /** Called when a run ends. Checks for tampering after the first run, which is when code usually replaces built-ins. */
   onRunEnd(): void {
     if (this.#hasEndedRun) return;

@@ -45,6 +45,8 @@ export function enterRun(run: Run, step: (run: Run) => void): void {
 /** The code that a run executes. */
 export interface Enterable {
   enter(run: Run): void;
+  /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
+  mayStall(hasSignal: boolean): boolean;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */
@@ -138,6 +140,14 @@ export class Run {
       return request;
     }
     return { runId: "", container: "", method: "GET", url: "http://localhost/", headers: {} };
+  }
+
+  /**
+   * Whether the end of the event loop means that the run never ends. If its code uses the signal, the abort of the signal may
+   * end it. A run whose head was sent streams its body.
+   */
+  get mayStall(): boolean {
+    return !this.over && !this.headSent && this.code.mayStall(this.#controller !== null);
   }
 
   /** Aborts at the deadline and when the client disconnects. It is created at the first access, because most runs never read it. */

@@ -98,6 +98,18 @@ export function payer(runId?: number): number {
   return newest === 0 ? (run?.id ?? runId ?? 0) : newest;
 }
 
+/** Returns the run that is open, if there is only one. */
+export function onlyOpenRun(): Run | null {
+  let only: Run | null = null;
+  for (let slot = 0; slot < runs.length; slot += 1) {
+    const run = runs[slot];
+    if (!run || run.released) continue;
+    if (only) return null;
+    only = run;
+  }
+  return only;
+}
+
 /** Makes the current run fail if `pendingError` returns an error when the run has its result. */
 export function setPendingError(pendingError: () => Error | null): void {
   const run = currentRun();

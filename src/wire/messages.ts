@@ -82,6 +82,11 @@ export const FROM_GUEST = {
   bodyMore: 77,
   /** id: run. Payload: u32, a line. The code returned nothing, although its last statement, in this line, has a value. */
   unreturned: 78,
+  /**
+   * id: run. Payload: u32, the frames except pings that the guest has received. Nothing in the guest can ever end the run, if the
+   * service has sent no further frame.
+   */
+  stalled: 79,
 
   /** id: stream; the guest chooses it and never reuses it. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,

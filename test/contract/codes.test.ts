@@ -111,7 +111,8 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     });
   },
   task_threw: () => run("throw new Error('thrown')"),
-  task_timeout: () => run("new Promise(() => {})"),
+  task_timeout: () => run("new Promise((resolve) => setTimeout(resolve, 60_000))"),
+  task_stalled: () => run("new Promise(() => {})"),
   task_blocked: () => run("for (;;);"),
   task_memory: () =>
     run("const all = []; for (;;) { all.push(Buffer.alloc(1e6, 1)); await new Promise(setImmediate); }"),

@@ -237,7 +237,9 @@ describe("the code of a named task", () => {
     try {
       const task = { json: { code: "return 1 +;" } };
       const held = new AbortController();
-      const long = oneSlot.run("full", "await new Promise(() => {})", { signal: held.signal }).catch(() => null);
+      const long = oneSlot
+        .run("full", "await new Promise((never) => setTimeout(never, 60_000))", { signal: held.signal })
+        .catch(() => null);
       const busy = async (): Promise<boolean> => {
         const { containers } = (await oneSlot.request("GET", "/api/containers")).json() as {
           containers: { container: string; running: number }[];

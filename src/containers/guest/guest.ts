@@ -15,6 +15,7 @@ import { Noise } from "./noise.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
+import { stalledProblem } from "./unanswered.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
 /** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
@@ -215,7 +216,7 @@ export class Guest implements FrameTarget {
   }
 
   ping(nowMs: number): void {
-    this.#connection.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
+    this.#connection.pushPing(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
   }
 
   /** Lets it finish its runs and take no new run, then ends it. */
@@ -309,6 +310,17 @@ export class Guest implements FrameTarget {
     guestRun.listener.fault(problem);
     this.#conclude(id, guestRun);
     if (endsGuest) this.retire();
+  }
+
+  /**
+   * Ends a run of which the guest says that nothing can ever end it. A forged report ends only a run of the same isolation
+   * group, as other forged frames do. The run could also end itself, so it gains nothing.
+   */
+  stalled(id: number, guestRun: GuestRun, framesReceived: number): void {
+    const hasOther = this.inFlight.size !== 1 || guestRun.upload?.isOpen === true;
+    const mayHear = framesReceived !== this.#connection.sent || this.#gateway?.isIdle === false;
+    if (hasOther || mayHear || guestRun.streaming) return;
+    this.giveUp(id, stalledProblem(guestRun));
   }
 
   /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */

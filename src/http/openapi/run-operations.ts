@@ -53,6 +53,7 @@ const TASK_ERRORS: readonly ProblemCode[] = [
   "task_error",
   "task_threw",
   "task_timeout",
+  "task_stalled",
   "task_blocked",
   "task_memory",
   "task_exited",
