@@ -51,6 +51,12 @@ export const PROBLEMS = {
     title: "The code has a form that cannot be run",
     help: "Export a function of at most 3 parameters, or an object with fetch(request, env, ctx).",
   },
+  module_missing: {
+    status: 400,
+    fault: "caller",
+    title: "The code needs a module that is not there",
+    help: "Send the module with the code, bundle a package with the code, or correct the name. Node's modules are there.",
+  },
   code_pinned: {
     status: 400,
     fault: "caller",
@@ -188,6 +194,12 @@ export const PROBLEMS = {
     fault: "task",
     title: "The task ran out of time",
     help: "Do less in one run, or stream the result; the operator sets --wall-limit and --stream-limit.",
+  },
+  task_stalled: {
+    status: 500,
+    fault: "task",
+    title: "The task waits for something that cannot happen",
+    help: "Settle the promise that the code returns or awaits, or call its callback. Nothing else was left in its guest.",
   },
   task_blocked: {
     status: 500,

@@ -20,13 +20,15 @@ export const BOMBS: readonly Bomb[] = [
   ...[
     "for (;;);",
     "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
-    "const again = () => queueMicrotask(again); again(); await new Promise(() => {})",
+    "const again = () => queueMicrotask(again); again(); await new Promise((never) => setTimeout(never, 60_000))",
     "/^(a+)+$/.test('a'.repeat(64) + 'b')",
     "({ toJSON() { for (;;); } })",
   ].map((code) => ({ kind: "blocks", code, ends: "block", answers: ["task_blocked"] }) as const),
-  ...["await new Promise(() => {})", "(cb) => {}", "setInterval(() => {}, 1); await new Promise(() => {})"].map(
-    (code) => ({ kind: "never answers", code, ends: "wall", answers: ["task_timeout"] }) as const,
-  ),
+  ...[
+    "await new Promise((never) => setTimeout(never, 60_000))",
+    "(cb) => {}",
+    "setInterval(() => {}, 1); await new Promise((never) => setTimeout(never, 60_000))",
+  ].map((code) => ({ kind: "never answers", code, ends: "wall", answers: ["task_timeout"] }) as const),
   ...[
     `${BREATH} const all = []; for (;;) { all.push(new Array(100_000).fill({})); await breath() }`,
     `${BREATH} const all = []; for (;;) { all.push(Buffer.alloc(4 << 20, 1)); await breath() }`,
@@ -61,13 +63,13 @@ export const BOMBS: readonly Bomb[] = [
   ),
   {
     kind: "forged frames",
-    code: `${FRAMES} send(Buffer.alloc(64, 0xa5)); await new Promise(() => {})`,
+    code: `${FRAMES} send(Buffer.alloc(64, 0xa5)); await new Promise((never) => setTimeout(never, 60_000))`,
     ends: "itself",
     answers: ["task_exited"],
   },
   {
     kind: "forged frames",
-    code: `${FRAMES} const many = Buffer.concat(Array(5000).fill(forged(65, "1"))); for (let n = 0; n < 50; n++) send(many); await new Promise(() => {})`,
+    code: `${FRAMES} const many = Buffer.concat(Array(5000).fill(forged(65, "1"))); for (let n = 0; n < 50; n++) send(many); await new Promise((never) => setTimeout(never, 60_000))`,
     ends: "itself",
     answers: ["task_exited"],
   },

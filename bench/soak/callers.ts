@@ -33,7 +33,10 @@ const ENDLESS =
 const JSON_TYPE = { "content-type": "application/json" };
 
 const CALLERS: readonly Caller[] = [
-  { name: "leaves while its run waits", act: (service) => leave(service, "await new Promise(() => {})") },
+  {
+    name: "leaves while its run waits",
+    act: (service) => leave(service, "await new Promise((never) => setTimeout(never, 60_000))"),
+  },
   { name: "leaves in the middle of a stream", act: (service) => leave(service, ENDLESS) },
   {
     name: "leaves in the middle of its body",

@@ -1,6 +1,7 @@
+import type { ProblemCode } from "../error-codes.ts";
 import { Problem } from "../errors.ts";
 import type { Reservation, ContainerManager } from "./container-manager.ts";
-import { codeOf } from "./guest/code-table.ts";
+import type { Code } from "./guest/code-table.ts";
 import type { RunListener } from "./guest/guest-run.ts";
 import type { TokenChain } from "./token-quotas.ts";
 
@@ -9,29 +10,32 @@ import type { TokenChain } from "./token-quotas.ts";
  * code is not evaluated. The guest belongs to the token in this container, has no other use, and counts as one of the
  * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
- * @throws {Problem} `code_syntax`
+ * @throws {Problem} `code_syntax`, `module_missing`
  */
 export async function checkCode(
   containers: Pick<ContainerManager, "reserve" | "release">,
   name: string,
   token: TokenChain,
-  text: Buffer,
+  submitted: Code,
 ): Promise<void> {
   const reservation = reserve(containers, name, token);
   if (!reservation) return;
   try {
     const { slot } = reservation;
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
-    const code = { ...codeOf({ source: text, typescript: false, modules: null }), parseOnly: true };
+    const code = { ...submitted, parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     guest.run(code, () => "", listener(resolve, reject), performance.now());
     await promise;
   } catch (error) {
-    if (error instanceof Problem && error.code === "code_syntax") throw error;
+    if (error instanceof Problem && REPORTED.has(error.code)) throw error;
   } finally {
     containers.release(reservation);
   }
 }
+
+/** The faults of code that does not have to run. */
+const REPORTED: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["code_syntax", "module_missing"]);
 
 function reserve(containers: Pick<ContainerManager, "reserve">, name: string, token: TokenChain): Reservation | null {
   try {

@@ -110,6 +110,11 @@ export class Gateway implements StreamOwner {
     }
   }
 
+  /** Whether the guest has neither a connection nor a lookup. */
+  get isIdle(): boolean {
+    return this.#streams.size === 0 && this.#lookups.isIdle;
+  }
+
   /** Called when the guest has read everything that was sent to it. */
   drained(): void {
     this.#unreadBytes = 0;

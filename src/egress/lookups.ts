@@ -35,6 +35,10 @@ export class Lookups {
     this.#options = options;
   }
 
+  get isIdle(): boolean {
+    return this.#inProgress.size === 0;
+  }
+
   /** Starts a lookup; the contract is that of `Gateway.receive`. */
   begin(id: number, payload: Buffer): boolean {
     if (this.#inProgress.has(id)) throw new Error("a lookup with this id is in progress");

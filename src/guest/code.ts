@@ -9,6 +9,7 @@ import { withBody } from "./parse-body.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
+import { probablyUsesContext } from "./scope-context.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
 import { SourceTexts } from "./source-texts.ts";
@@ -58,7 +59,17 @@ export class Code {
   enter(run: Run): void {
     if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
+    // Known code that is no function is not executed again.
+    else if (run.isPreflight && this.#announced !== null) run.result("null");
     else this.#evaluate(run);
+  }
+
+  mayStall(hasSignal: boolean): boolean {
+    // V8 calls the callbacks of these without the event loop. The signal of a fetch handler's request is always made.
+    const words = hasSignal ? /signal|FinalizationRegistry|waitAsync/i : /FinalizationRegistry|waitAsync/;
+    return (
+      !words.test(this.#texts.main) && !Object.values(this.#message.modules ?? {}).some((text) => words.test(text))
+    );
   }
 
   /** Called when a run ends. Checks for tampering after the first run, which is when code usually replaces built-ins. */
@@ -96,7 +107,11 @@ export class Code {
         () => this.#retry(run),
         () => {},
       );
-    const evaluation = this.#compiled()();
+    const parsed = this.#compiled();
+    // Code in whose scope the context is cannot wait for the body, as a function can.
+    const wantsBody = parsed.takesContext && run.requestBody !== null && run.rawBody === null;
+    if (wantsBody && probablyUsesContext(parsed.text)) return withBody(run, () => this.#evaluate(run));
+    const evaluation = parsed();
     if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
     const release = this.#announced === null ? this.#blockOtherRuns(run) : () => {};
     whenSettled(
@@ -113,8 +128,11 @@ export class Code {
   }
 
   #parse(run: Run): void {
+    const parsed = this.#compiled();
+    const fault = this.#message.modules && faultOfModules(this.#id);
+    if (fault) throw fault;
     whenSettled(
-      this.#compiled().parse?.(),
+      parsed.parse(),
       () => run.result("null"),
       (error) => run.fault(threwFault(error)),
     );
@@ -154,15 +172,26 @@ export class Code {
 
   #conclude(run: Run, evaluation: Evaluation, value: unknown): void {
     const outcome = outcomeOf(evaluation, value);
-    this.#shape = outcome.shape;
-    this.#announce(outcome.shape);
+    const shape =
+      this.#parsed!.takesContext && outcome.shape ? { ...outcome.shape, needsContext: true } : outcome.shape;
+    this.#shape = shape;
+    this.#announce(shape);
     if (run.over) return;
-    if (outcome.shape) runShape(outcome.shape, run);
-    else answer(run, outcome.result);
+    if (outcome.shape === null) this.#answer(run, outcome.result);
+    else runShape(shape!, run);
+  }
+
+  #answer(run: Run, result: unknown): void {
+    if (run.isPreflight) return run.result("null");
+    if (result === undefined) {
+      const line = this.#parsed!.unreturned?.() ?? null;
+      if (line !== null) run.reportUnreturned(line);
+    }
+    answer(run, result);
   }
 
   #announce(shape: Shape | null): void {
-    const needs = shape?.needsContext ? 1 : 0;
+    const needs = (shape?.needsContext ?? this.#parsed!.takesContext) ? 1 : 0;
     const answersBy = shape ? ANSWERS_BY.indexOf(shape.answersBy) : 0;
     const announced = needs + 256 * answersBy;
     if (this.#announced === announced) return;
@@ -174,7 +203,8 @@ export class Code {
 const NONE = new Uint8Array();
 
 function runShape(shape: Shape, run: Run): void {
-  if (!run.requestBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
+  if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");
+  else if (!run.requestBody || run.rawBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
 }
 

@@ -1,18 +1,19 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
-import { hintOf } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
-import { faultOfModules, importText, MissingModule, moduleUrl, parseText, requireOf } from "./modules.ts";
+import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
+import { scopeContext } from "./scope-context.ts";
 import { isOfParser } from "./stack-frames.ts";
 import { noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { unreturnedLine } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -27,10 +28,20 @@ export interface Evaluation {
 /** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
 export interface ParsedCode {
   (): Evaluation;
+  /**
+   * Returns the line of a body's last statement, if it is an expression whose value the body may have meant to return. Call it
+   * for a body that has returned nothing; absent for any other text.
+   */
+  readonly unreturned?: () => number | null;
+  /** Whether the text is given the context of the run. */
+  readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
   readonly text: string;
-  /** Parses an ES module in full without evaluating it. V8 otherwise does this only when the module is loaded. */
-  readonly parse?: () => Promise<unknown>;
+  /**
+   * Checks the text in full without evaluating it: an ES module, which V8 otherwise parses when it is loaded, and the modules
+   * that the text requires whenever it executes.
+   */
+  readonly parse: () => unknown;
 }
 
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
@@ -70,7 +81,7 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
     return codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
   }
   const body = parseBody(text, url);
-  if (isCompiled(body)) return codeOfBody(codeId, body.text, body);
+  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, body.text, body), body.text);
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
   if (!failure) return codeOfModule(codeId, "task.js", text, text, null);
@@ -87,7 +98,7 @@ function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure
   }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (isCompiled(body)) return codeOfBody(codeId, text, body);
+  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, text, body), body.text);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   const evaluate = typeof module === "string" ? compileModule(module, url) : null;
@@ -142,6 +153,7 @@ function triviaLength(text: string): number {
 
 function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
+  const { takesContext } = compiled;
   const call = Function.prototype.call.bind(compiled.call) as (
     self: unknown,
     ...args: Parameters<Compiled["call"]>
@@ -149,9 +161,23 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   const evaluate = (): Evaluation => {
     const exports = {};
     const module = { exports };
-    return { module, exports, value: call(exports, module, exports, require) };
+    const value = takesContext
+      ? call(exports, module, exports, require, scopeContext())
+      : call(exports, module, exports, require);
+    return { module, exports, value };
   };
-  return Object.assign(evaluate, { text });
+  const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
+  return Object.assign(evaluate, { text, parse, takesContext });
+}
+
+/** @param bare the body without types */
+function withUnreturned(code: ParsedCode, bare: string): ParsedCode {
+  let line: number | null | undefined;
+  const unreturned = (): number | null => {
+    if (line === undefined) line = withNodeStacks(() => unreturnedLine(bare));
+    return line;
+  };
+  return Object.assign(code, { unreturned });
 }
 
 /** @param load loads the text with Node's loader, which finds the fault of a module that returns */
@@ -162,7 +188,7 @@ function codeOfEvaluation(text: string, evaluate: Evaluate, load: () => ParsedCo
     return value === null ? (loaded ??= load())() : { module: null, exports: null, value };
   };
   // The loader finds each fault, without an evaluation.
-  return Object.assign(call, { text, parse: () => load().parse!() });
+  return Object.assign(call, { text, parse: () => load().parse(), takesContext: false });
 }
 
 /**
@@ -193,20 +219,17 @@ function codeOfModule(
     return { module: null, exports: null, value: loaded };
   };
   const parse = (): Promise<unknown> => {
+    checkRequires(bare, moduleUrl(codeId, name));
     attempt += 1;
     return onRejection(parseText(moduleUrl(codeId, name, attempt), bare), (error) => {
       throw asFault(error);
     });
   };
-  return Object.assign(evaluate, { text, parse });
+  return Object.assign(evaluate, { text, parse, takesContext: false });
 }
 
 /** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
 function asLoadFault(error: unknown, codeId: number, text: string, knownFault: CodeFault | null): unknown {
-  if (error instanceof MissingModule) {
-    const hint = hintOf({ name: "Error", message: error.message });
-    return new CodeFault("code_syntax", error.message, hint === undefined ? {} : { hint });
-  }
   if (!(error instanceof SyntaxError)) return error;
   const stack = withNodeStacks(() => String(error.stack));
   // A linking error has its position before the stack. A parse error comes from the loader itself.

@@ -22,6 +22,10 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
+    pattern: /^context is not defined/,
+    hint: "An ES module receives the context as a parameter: `export default (context) => ...`.",
+  },
+  {
     pattern: /^(?:module|exports) is not defined in ES module scope/,
     hint: "Use `export default`, because the code has an import or an export.",
   },

@@ -2,6 +2,7 @@ import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 import { bounded, describeWhole } from "./describe.ts";
 import { hintOf } from "./error-hints.ts";
+import { MissingModule, noteMissing } from "./missing-module.ts";
 
 /** Room for a name, a message and the text around them; V8 repeats whole identifiers. */
 const MAX_DETAIL_CHARACTERS = 9 * 1024;
@@ -31,7 +32,16 @@ export class CodeFault extends Error {
 /** Returns the fault for an error that a task threw, or with which it rejected. Never throws. */
 export function threwFault(error: unknown): FaultMessage {
   if (CodeFault.is(error)) return error.fault;
+  if (MissingModule.is(error)) return missingFault(error);
   return taskFault("task_threw", error);
+}
+
+function missingFault(error: MissingModule): FaultMessage {
+  const text = describeWhole(error);
+  const fault: FaultMessage = { code: "module_missing", detail: text.message, error: text };
+  const hint = error.similar === null ? hintOf(text) : `Did you mean ${error.similar}?`;
+  if (hint !== undefined) fault.hint = hint;
+  return noteMissing(fault, error);
 }
 
 /** Returns the fault for an error that a task passed to its callback. */

@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
 import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
+import { TO_GUEST } from "../wire/messages.ts";
 
 /** The file descriptor of the guest's end of the socket pair. */
 const DESCRIPTOR = 3;
@@ -22,6 +23,9 @@ let onBeforeSend: (() => Buffer | null) | null = null;
 let end: (() => void) | null = null;
 let ending = false;
 let waitingBytes = (): number => 0;
+let hold = (): unknown => undefined;
+let release = (): unknown => undefined;
+let received = 0;
 
 /** Queues one frame for the service. All frames of an event-loop turn go in one write. */
 export function send(frame: Buffer): void {
@@ -36,6 +40,21 @@ export function flushLink(): void {
 /** Whether the kernel has accepted all flushed frames. */
 export function isFlushed(): boolean {
   return waitingBytes() === 0;
+}
+
+/** The frames of the service, except pings, that this guest has received. */
+export function framesReceived(): number {
+  return received;
+}
+
+/** Lets the event loop end if nothing but the link keeps it alive. */
+export function releaseLoop(): void {
+  release();
+}
+
+/** Makes the link keep the event loop alive again. */
+export function holdLoop(): void {
+  hold();
 }
 
 /** Calls `step` once, before the queued frames are written. The frame that it returns goes first. */
@@ -82,7 +101,12 @@ export function openLink(events: LinkEvents): void {
     write(bytes);
   });
   flush = outbox.flush;
-  const reader = new FrameReader(MAX_PAYLOAD_BYTES, events.frame);
+  hold = socket.ref.bind(socket);
+  release = socket.unref.bind(socket);
+  const reader = new FrameReader(MAX_PAYLOAD_BYTES, (type, id, payload) => {
+    if (type !== TO_GUEST.ping) received = (received + 1) >>> 0;
+    events.frame(type, id, payload);
+  });
   socket.on("data", (chunk: Buffer) => {
     reader.push(chunk);
     events.idle();

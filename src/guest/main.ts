@@ -13,12 +13,14 @@ import {
   forgetCode,
   payer,
   setPendingError,
+  startPreflight,
   startRun,
   startRunWithBody,
   takeBody,
   widenWindow,
 } from "./runner.ts";
 import { hideOwnFrames } from "./stack-frames.ts";
+import { lookForStall, watchForStall } from "./stall.ts";
 import { rememberBuiltIns } from "./tamper-check.ts";
 import { stopWarming, warm, warmFurther } from "./warm.ts";
 
@@ -29,6 +31,9 @@ function onFrame(type: number, id: number, payload: Buffer): void {
     case TO_GUEST.run:
       stopWarming();
       return startRun(id, payload);
+    case TO_GUEST.preflight:
+      stopWarming();
+      return startPreflight(id, payload);
     case TO_GUEST.code:
       return addCode(id, payload);
     case TO_GUEST.runWithBody:
@@ -41,7 +46,8 @@ function onFrame(type: number, id: number, payload: Buffer): void {
     case TO_GUEST.window:
       return widenWindow(id, payload);
     case TO_GUEST.ping:
-      return send(bytesFrame(FROM_GUEST.pong, id));
+      send(bytesFrame(FROM_GUEST.pong, id));
+      return lookForStall();
     case TO_GUEST.abort:
       return abortRun(id, payload);
     case TO_GUEST.forget:
@@ -60,6 +66,7 @@ function onFrame(type: number, id: number, payload: Buffer): void {
 
 process.removeAllListeners("warning");
 guardProcess();
+watchForStall();
 hideOwnFrames();
 captureConsole();
 installModuleHooks();

@@ -4,24 +4,16 @@ import path from "node:path";
 import { findJsonFault } from "../wire/json-fault.ts";
 import type { CodeMessage } from "../wire/messages.ts";
 import { CodeFault } from "./faults.ts";
+import { MissingModule } from "./missing-module.ts";
 import { checkModule } from "./module-check.ts";
 import { isCompiled, parseBody } from "./parse.ts";
 import { safeMap } from "./safe-map.ts";
 import { safeName } from "./source-names.ts";
 import { asSubmitted } from "./stack-positions.ts";
+import { staticRequires } from "./static-requires.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, syntaxFault } from "./syntax.ts";
-
-/** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
-export class MissingModule extends Error {
-  readonly code: "ERR_MODULE_NOT_FOUND" | "MODULE_NOT_FOUND";
-
-  constructor(message: string, code: MissingModule["code"]) {
-    super(message);
-    this.code = code;
-  }
-}
 
 interface VirtualModule {
   text: string;
@@ -144,7 +136,7 @@ export function installModuleHooks(): void {
     resolve(specifier, context, next) {
       if (specifier.startsWith("task:/")) return { url: specifier, shortCircuit: true };
       const parent = context.parentURL;
-      refuseUnusable(specifier);
+      refuseUnusable(specifier, parent ?? "");
       if (specifier.startsWith("node:") && !isBuiltin(specifier)) {
         throw missing(specifier, parent ?? "", "ERR_MODULE_NOT_FOUND");
       }
@@ -163,6 +155,25 @@ export function installModuleHooks(): void {
       return { format: found.format ?? formatOf(source), source, shortCircuit: true };
     },
   });
+}
+
+/**
+ * Throws if a text requires a module that does not exist, without executing the text.
+ *
+ * @param parent The URL of the text.
+ * @throws {MissingModule}
+ */
+export function checkRequires(text: string, parent: string): void {
+  const specifiers = staticRequires(text);
+  for (let index = 0; index < specifiers.length; index += 1) {
+    const specifier = specifiers[index]!;
+    refuseUnusable(specifier, parent);
+    if (isBuiltin(specifier) || specifier.startsWith("/")) continue;
+    // A text that uses files may write a module before it loads it.
+    const mayBeWritten = isRelative(specifier) && /\bfs\b/.test(text);
+    if (mayBeWritten || (isRelative(specifier) && find(specifier, parent) !== null)) continue;
+    throw missing(specifier, parent, "MODULE_NOT_FOUND");
+  }
 }
 
 function add(url: string, module: VirtualModule): void {
@@ -190,21 +201,24 @@ function find(specifier: string, parent: string): string | null {
   return candidates.find((candidate) => virtual.has(keyOf(candidate))) ?? null;
 }
 
-function refuseUnusable(specifier: string): void {
+function refuseUnusable(specifier: string, parent: string): void {
   const name = specifier.replace(/^node:/, "");
   const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
   if (why === undefined) return;
-  throw new MissingModule(`node:${name} is not available here: ${why}`, "ERR_MODULE_NOT_FOUND");
+  const message = `node:${name} is not available here: ${why}`;
+  throw new MissingModule(message, "ERR_MODULE_NOT_FOUND", { specifier, parent, available: null });
 }
 
 function missing(specifier: string, parent: string, code: MissingModule["code"]): MissingModule {
-  if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code);
   const specifiers = specifiersByCode.get(codeIdOf(parent));
+  const about = { specifier, parent, available: specifiers ?? [] };
+  if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code, about);
   // The global `require`, which ES modules call, does not know the id of the code.
   const mayBeEsModule = parent === "" && isRelative(specifier);
   const none = `the request gives no modules${mayBeEsModule ? ", or is an ES module, which has to import them" : ""}`;
   const available = specifiers ? `the request gives ${specifiers.join(", ")}` : none;
-  return new MissingModule(`there is no module "${specifier}": ${available}; Node's modules can be imported`, code);
+  const message = `there is no module "${specifier}": ${available}; Node's modules can be imported`;
+  return new MissingModule(message, code, about);
 }
 
 /**

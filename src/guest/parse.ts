@@ -1,19 +1,24 @@
 import vm from "node:vm";
 
 import { BODY_PARAMETERS, type ModuleBody } from "./module-body.ts";
+import { mayUseContext } from "./scope-context.ts";
 import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
-/** A text that is compiled to a function. The text sees the parameters as `module`, `exports` and `require`. */
+/** A text that is compiled to a function. The text sees the parameters as `module`, `exports`, `require` and `context`. */
 export interface Compiled {
-  readonly call: (this: unknown, module: object, exports: object, require: unknown) => unknown;
+  readonly call: (this: unknown, module: object, exports: object, require: unknown, context?: object) => unknown;
+  /** Whether the text is given `context`. Only a text that contains the word is, and none that declares it. */
+  readonly takesContext: boolean;
   /** The text. It shares the memory of the string that V8 keeps: a second string would double the memory of each code. */
   readonly text: string;
 }
 
 const PARAMETERS = ["module", "exports", "require"];
+const WITH_CONTEXT = ["module", "exports", "require", "context"];
 /** V8's message for a `return` outside of functions. */
 export const ILLEGAL_RETURN = "Illegal return statement";
 const ASYNC_HEAD = `(async function (${PARAMETERS.join(", ")}) {`;
+const ASYNC_HEAD_WITH_CONTEXT = `(async function (${WITH_CONTEXT.join(", ")}) {`;
 const ASYNC_TAIL = "\n})";
 const { compileFunction, Script } = vm;
 const { hasOwn } = Object;
@@ -80,16 +85,34 @@ export function returnOfModule(text: string): SyntaxFailure | null {
  * function in a script. A text without `await` becomes a plain function, which returns its value synchronously.
  */
 function parseFunction(head: string, text: string, tail: string, filename: string): Compiled | SyntaxFailure {
+  const takesContext = mayUseContext(text);
+  const parsed = parseWith(takesContext, head, text, tail, filename);
+  if (!takesContext || isCompiled(parsed) || parsed.message !== DECLARED) return parsed;
+  return parseWith(false, head, text, tail, filename);
+}
+
+/** V8's message for a text that declares `context` itself. */
+const DECLARED = "Identifier 'context' has already been declared";
+
+function parseWith(
+  takesContext: boolean,
+  head: string,
+  text: string,
+  tail: string,
+  filename: string,
+): Compiled | SyntaxFailure {
   const awaits = /\bawait\b/.test(text);
-  const prefix = awaits ? ASYNC_HEAD + head : head;
+  const asyncHead = takesContext ? ASYNC_HEAD_WITH_CONTEXT : ASYNC_HEAD;
+  const prefix = awaits ? asyncHead + head : head;
   const origin = { filename, columnOffset: -prefix.length, importModuleDynamically };
   const source = prefix + text + tail + (awaits ? ASYNC_TAIL : "");
   try {
     const compiled = (call: unknown): Compiled => ({
       call: call as Compiled["call"],
+      takesContext,
       text: source.slice(prefix.length, prefix.length + text.length),
     });
-    if (!awaits) return compiled(compileFunction(source, PARAMETERS, origin));
+    if (!awaits) return compiled(compileFunction(source, takesContext ? WITH_CONTEXT : PARAMETERS, origin));
     const script = new Script(source, origin);
     // The constructor parses the body separately, so it rejects a text that closes the wrapper's brace and opens another.
     AsyncFunction(head + text + tail);

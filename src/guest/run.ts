@@ -13,6 +13,8 @@ import type { RequestBody } from "./request-body.ts";
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const toText = uncurry(prototype, "toString");
+const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
+const allocate = Buffer.allocUnsafe.bind(Buffer);
 const storage = new AsyncLocalStorage<Run>();
 const runIn = storage.run.bind(storage);
 const Controller = AbortController;
@@ -43,6 +45,8 @@ export function enterRun(run: Run, step: (run: Run) => void): void {
 /** The code that a run executes. */
 export interface Enterable {
   enter(run: Run): void;
+  /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
+  mayStall(hasSignal: boolean): boolean;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */
@@ -70,10 +74,14 @@ export class Run {
   pendingError: (() => Error | null) | null = null;
   /** Whether the service has forgotten the run, or soon will. Later frames of the run are only log lines and late errors. */
   released = false;
+  /** Whether only a fetch handler answers it. */
+  isPreflight = false;
   /** An object of the code's shape that must live as long as the run. */
   held: object | null = null;
   /** The body of the request if the service streams it; otherwise the body is part of the context. */
   readonly requestBody: RequestBody | null;
+  /** The context that the code has in its scope, once it was used. */
+  context: object | null = null;
   /** The bytes of that body, once it was read as a whole. */
   rawBody: Uint8Array | null = null;
   readonly #contextStart: number;
@@ -119,6 +127,7 @@ export class Run {
   setBody(raw: Uint8Array, body: unknown): void {
     this.rawBody = raw;
     this.#body = body;
+    this.context = null;
   }
 
   /** Returns the request as the service described it. It is parsed only for code that reads it. */
@@ -133,6 +142,14 @@ export class Run {
     return { runId: "", container: "", method: "GET", url: "http://localhost/", headers: {} };
   }
 
+  /**
+   * Whether the end of the event loop means that the run never ends. If its code uses the signal, the abort of the signal may
+   * end it. A run whose head was sent streams its body.
+   */
+  get mayStall(): boolean {
+    return !this.over && !this.headSent && this.code.mayStall(this.#controller !== null);
+  }
+
   /** Aborts at the deadline and when the client disconnects. It is created at the first access, because most runs never read it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
@@ -140,6 +157,14 @@ export class Run {
       if (this.#aborted) abortController(this.#controller, abortError(this.#aborted));
     }
     return this.#controller.signal;
+  }
+
+  /** Reports that the code returned nothing, although its last statement, in this line, has a value. */
+  reportUnreturned(line: number): void {
+    if (this.over) return;
+    const payload = allocate(4);
+    writeUInt32LE(payload, line, 0);
+    send(bytesFrame(FROM_GUEST.unreturned, this.id, payload));
   }
 
   result(json: string): void {

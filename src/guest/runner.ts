@@ -35,14 +35,21 @@ export function startRun(
   payload: Buffer,
   onReleased: (id: number) => unknown = forgetRun,
   requestBody: RequestBody | null = null,
+  isPreflight: boolean = false,
 ): void {
   const code = codes.get(readUInt32LE(payload, 0));
   if (!code) throw new TypeError(`run ${id} names a code that was not sent`);
   const run = new Run(id, payload, code, onReleased, requestBody);
+  run.isPreflight = isPreflight;
   // Before any of the code executes, so that the service can see the run while it blocks.
   showEntered(id);
   enterRun(run, start);
   if (!run.released) runs[id % SLOTS] = run;
+}
+
+/** @param payload The payload of a `preflight` frame. */
+export function startPreflight(id: number, payload: Buffer): void {
+  startRun(id, payload, forgetRun, null, true);
 }
 
 /** @param payload The payload of a `runWithBody` frame. */
@@ -89,6 +96,18 @@ export function payer(runId?: number): number {
     if (other && !other.released) newest = Math.max(newest, other.id);
   }
   return newest === 0 ? (run?.id ?? runId ?? 0) : newest;
+}
+
+/** Returns the run that is open, if there is only one. */
+export function onlyOpenRun(): Run | null {
+  let only: Run | null = null;
+  for (let slot = 0; slot < runs.length; slot += 1) {
+    const run = runs[slot];
+    if (!run || run.released) continue;
+    if (only) return null;
+    only = run;
+  }
+  return only;
 }
 
 /** Makes the current run fail if `pendingError` returns an error when the run has its result. */

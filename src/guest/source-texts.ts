@@ -1,5 +1,6 @@
 import type { ErrorMessage, FaultMessage, PositionMessage } from "../wire/messages.ts";
-import { codeFrame } from "./code-frame.ts";
+import { codeFrame, type SourcePosition } from "./code-frame.ts";
+import { type MissingModule, missingOf } from "./missing-module.ts";
 import { textOfModule } from "./modules.ts";
 import { InlineMap, type OriginalPosition } from "./source-map.ts";
 import { safeName } from "./source-names.ts";
@@ -11,6 +12,7 @@ import {
   topPosition,
   withPositions,
 } from "./stack-positions.ts";
+import { excerptOf } from "./syntax.ts";
 
 /** The longest stack of a fault, in characters. */
 const MAX_STACK = 32 * 1024;
@@ -51,6 +53,8 @@ export class SourceTexts {
     const { error } = fault;
     if (!error) return fault;
     try {
+      const missing = missingOf(fault);
+      if (missing) return this.#locatedMissing(fault, error, missing);
       const top = fault.at ? null : this.#topOf(error);
       this.#rewriteStacks(error);
       return top ? { ...fault, at: this.#positionMessage(top) } : fault;
@@ -58,6 +62,24 @@ export class SourceTexts {
       // The code has replaced a built-in that is used here.
       return { ...fault, error: { name: error.name, message: error.message } };
     }
+  }
+
+  /** Returns the fault of a missing module with the line that imports it. V8 gives no position of an import statement. */
+  #locatedMissing(fault: FaultMessage, error: ErrorMessage, missing: MissingModule): FaultMessage {
+    const top = this.#topOf(error);
+    this.#rewriteStacks(error);
+    const name = top?.name ?? (missing.importer === "" ? "task.js" : missing.importer);
+    const text = this.#textOf(name);
+    const position = top ?? (text === null ? null : importOf(text, missing.specifier));
+    if (!position) return fault;
+    const at = this.#positionMessage({ codeId: this.#codeId, name, line: position.line, column: position.column });
+    const isSame = at.line === position.line && at.column === position.column;
+    const where = text !== null && isSame ? excerptOf(text, position) : `(line ${at.line}, column ${at.column})`;
+    const file = /^task\.[jt]s$/.test(at.file) ? "" : `${at.file}: `;
+    const located = { ...fault, at, detail: `${file}${fault.detail} ${where}` };
+    // The stack of an import statement has no frame of the code.
+    if (!top) delete located.error;
+    return located;
   }
 
   /** Returns the position of an error, or of its first cause that has one. `Promise.any` rejects without a stack. */
@@ -111,4 +133,13 @@ export class SourceTexts {
     if (name !== "task.js" && name !== "task.ts") return textOfModule(this.#codeId, name);
     return this.main === "" ? null : this.main;
   }
+}
+
+/** Finds the first import of a specifier in a text, as a statement or as a call. */
+function importOf(text: string, specifier: string): SourcePosition | null {
+  const quoted = specifier.replace(/[^\w\s]/g, "\\$&");
+  const found = new RegExp(`\\b(?:from|import|require)\\s*\\(?\\s*(?=(["'\`])${quoted}\\1)`).exec(text);
+  if (!found) return null;
+  const before = text.slice(0, found.index + found[0].length).split("\n");
+  return { line: before.length, column: before[before.length - 1]!.length + 1 };
 }

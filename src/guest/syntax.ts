@@ -17,13 +17,17 @@ export function syntaxFault(text: string, failure: SyntaxFailure, hint?: string)
   const hints = hint === undefined ? {} : { hint };
   if (!failure.position) return new CodeFault("code_syntax", failure.message, hints);
   const { line, column } = failure.position;
+  const detail = `${failure.message} ${excerptOf(text, failure.position)}`;
+  const at = { file: "task.js", line, column, frame: codeFrame(text, failure.position) };
+  return new CodeFault("code_syntax", detail, { ...hints, at });
+}
+
+/** Returns a position in words, with its line and a caret below it. */
+export function excerptOf(text: string, { line, column }: SourcePosition): string {
   const shown = text.split("\n")[line - 1] ?? "";
   const from = Math.max(0, column - 1 - SHOWN_CHARACTERS / 2);
   const excerpt = shown.slice(from, from + SHOWN_CHARACTERS).replace(/[\t\r]/g, " ");
-  const caret = `${" ".repeat(column - 1 - from)}^`;
-  const detail = `${failure.message} (line ${line}, column ${column})\n  ${excerpt}\n  ${caret}`;
-  const at = { file: "task.js", line, column, frame: codeFrame(text, failure.position) };
-  return new CodeFault("code_syntax", detail, { ...hints, at });
+  return `(line ${line}, column ${column})\n  ${excerpt}\n  ${" ".repeat(column - 1 - from)}^`;
 }
 
 /** Returns a fault whose position is in another file than `task.js`. */

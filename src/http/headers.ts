@@ -11,6 +11,7 @@ const EXPOSED = [
   "RateLimit-Policy",
   "Caisson-Run",
   "Caisson-Fault",
+  "Caisson-Hint",
   "Caisson-Nodes",
   "Caisson-Truncated",
   "Server-Timing",
@@ -41,9 +42,12 @@ export const CORS_HEADERS: readonly string[] = [
 
 /** Returns the headers of the answer to a preflight request for a path with these methods. */
 export function preflightHeaders(methods: string): string[] {
+  return [...VERSION_HEADERS, ...CORS_HEADERS, ...optionsHeaders(methods)];
+}
+
+/** Returns the headers that only an answer to OPTIONS has. */
+export function optionsHeaders(methods: string): string[] {
   return [
-    ...VERSION_HEADERS,
-    ...CORS_HEADERS,
     ...["Access-Control-Allow-Methods", methods],
     ...["Access-Control-Allow-Headers", ALLOWED],
     ...["Access-Control-Max-Age", "86400"],

@@ -66,12 +66,15 @@ export function createListener(config: Config, dependencies: ListenerDependencie
       return;
     }
     if (request.method === "OPTIONS") {
-      response.writeHead(204, preflightHeaders(RUN_METHODS.join(", "))).end();
+      const answering = runs.options(request, response, target, runTarget);
+      answering.catch((error: unknown) => answerProblem(error, response, dependencies));
       return;
     }
-    const running = RUN_METHODS.includes(request.method!)
-      ? runs.handle(request, response, target, runTarget)
-      : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
+    const isHeadOfTask = request.method === "HEAD" && runTarget.task !== null && !runTarget.isRecorded;
+    const running =
+      isHeadOfTask || RUN_METHODS.includes(request.method!)
+        ? runs.handle(request, response, target, runTarget)
+        : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {

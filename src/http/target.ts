@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { holdsOwnToken } from "./own-token.ts";
 
 /** The request target (RFC 9112, section 3.2), split but not decoded. */
 export interface Target {
@@ -98,15 +99,26 @@ export function taskUrl(query: URLSearchParams): string | null {
   return urls[0] ?? null;
 }
 
-/** Returns the target that the task receives: without the token and the other reserved parameters. */
-export function publicTarget(target: Target): string {
+/**
+ * Returns the target that the task receives: without the token and the other reserved parameters.
+ *
+ * @param ownsKey whether `key` is a parameter of the task: of a public task, which needs no token. It is left out
+ *   nevertheless if it looks like a token of this service.
+ */
+export function publicTarget(target: Target, ownsKey: boolean = false): string {
   if (target.search === "") return target.path;
-  const parts = target.search.split("&").filter((part) => !isReserved(part));
+  const parts = target.search.split("&").filter((part) => !isReserved(part, ownsKey));
   return parts.length === 0 ? target.path : `${target.path}?${parts.join("&")}`;
 }
 
-function isReserved(part: string): boolean {
+/** Whether a query contains `key` with a token. @param ownsKey as for `publicTarget` */
+export function holdsKey(query: URLSearchParams, ownsKey: boolean): boolean {
+  return ownsKey ? query.getAll("key").some((key) => holdsOwnToken(key)) : query.has("key");
+}
+
+function isReserved(part: string, ownsKey: boolean): boolean {
   // Parts of the name may be escaped, so it is decoded by the same decoder that `parseTarget` uses.
-  const name = new URLSearchParams(`&${part}`).keys().next().value ?? "";
-  return name === "key" || name.startsWith(RESERVED);
+  const [name = "", value = ""] = new URLSearchParams(`&${part}`).entries().next().value ?? [];
+  if (name === "key") return !ownsKey || holdsOwnToken(value);
+  return name.startsWith(RESERVED);
 }

@@ -1,9 +1,8 @@
 import { Problem } from "../errors.ts";
+import { MAX_MODULES } from "../wire/specifiers.ts";
 import type { JsonVisitor, Span } from "./json-scanner.ts";
 import { duplicateMember, nameAt } from "./json.ts";
 
-/** The maximum number of modules. It stops an envelope that fills the table of the guest's module loader. */
-const MAX_MODULES = 100;
 /**
  * The maximum number of members. It is far above the three known members, so that an answer can name a few unknown
  * ones.

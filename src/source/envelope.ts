@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
+import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
 import { EnvelopeMembers } from "./envelope-members.ts";
 import { checkJson } from "./json.ts";
 
@@ -80,22 +81,15 @@ interface Violation {
 
 const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code is required.';
 
-const MAX_SPECIFIER_LENGTH = 256;
 /** The maximum number of reported faults. It keeps the answer small for any body. */
 const MAX_VIOLATIONS = 20;
 const MAX_NAME_LENGTH = 64;
-
-/** `./` and plain names. It excludes steps upwards and characters that a URL or a path would interpret. */
-const SPECIFIER = /^\.(?:\/(?!\.{1,2}(?:\/|$))[^\p{Cc}\p{Cs}\s/\\?#%:]+)+$/u;
-
-const BAD_SPECIFIER = `is not a relative specifier such as "./lib.ts" of at most ${MAX_SPECIFIER_LENGTH} characters`;
 
 const text = z
   .string("must be a string")
   .refine((value) => value.isWellFormed(), "has a lone surrogate, which UTF-8 cannot hold");
 
-/** The length is checked first, because the pattern overruns V8's stack on millions of path steps. */
-const specifier = z.string().refine((name) => name.length <= MAX_SPECIFIER_LENGTH && SPECIFIER.test(name));
+const specifier = z.string().refine(isSpecifier);
 
 /** The members of an envelope. `data` may be any JSON; it is read apart from them, as text. */
 export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({

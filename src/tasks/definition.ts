@@ -10,6 +10,7 @@ import { type JudgedRequest, judgeTokenRequest } from "../tokens/judge-request.t
 import type { Payload } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { TokenRequest } from "../tokens/token-request.ts";
+import type { TaskCode } from "./task-code.ts";
 import type { TaskMembers } from "./task-request.ts";
 import { type ErrorVisibility, pinOf, type Task } from "./task.ts";
 
@@ -20,9 +21,9 @@ export interface TaskRef {
 }
 
 /** The requested change of a task, and the code that the task has after it. */
-export interface TaskChange extends Omit<TaskMembers, "code"> {
+export interface TaskChange extends Omit<TaskMembers, "code" | "modules" | "typescript"> {
   /** The code in the request or in the task; null if the code is fetched. */
-  readonly code: string | null;
+  readonly code: TaskCode | null;
   readonly sha256Of: string | null;
   /** The faults of the request. */
   readonly faults: readonly MemberFault[];
@@ -40,7 +41,7 @@ export interface Before {
 export interface Definition extends RequestFaults {
   /** The request for the token of the task. */
   readonly request: TokenRequest;
-  readonly code: string | null;
+  readonly code: TaskCode | null;
   readonly public: boolean;
   readonly errors: ErrorVisibility;
   readonly record: "input" | null;

@@ -5,6 +5,7 @@ import { type MemberFault, membersProblem, readSound, schemaFaults } from "../me
 import { timeoutMember } from "../tokens/members.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
+import { BAD_SPECIFIER, isSpecifier, MAX_MODULES } from "../wire/specifiers.ts";
 import { ERROR_VISIBILITIES, type ErrorVisibility } from "./task.ts";
 
 /**
@@ -13,6 +14,8 @@ import { ERROR_VISIBILITIES, type ErrorVisibility } from "./task.ts";
  */
 export interface TaskMembers {
   readonly code?: string;
+  readonly modules?: Readonly<Record<string, string>> | null;
+  readonly typescript?: boolean;
   readonly url?: string;
   readonly sha256?: string;
   readonly public?: boolean;
@@ -62,10 +65,18 @@ export function readRollBack(input: unknown): RollBackMembers {
   throw membersProblem("the request to roll back", schemaFaults(parsed.error));
 }
 
-function* combinedFaults({ code, url, sha256, params }: TaskMembers, codeLimit: number): Generator<MemberFault> {
+function* combinedFaults(
+  { code, modules, url, sha256, params }: TaskMembers,
+  codeLimit: number,
+): Generator<MemberFault> {
   if (code !== undefined) yield* faultsOfCode(code, codeLimit);
   if (code !== undefined && url !== undefined) {
     yield { member: "url", detail: "contradicts code; leave one of them out" };
+  }
+  if (modules && url !== undefined)
+    yield { member: "modules", detail: "belong to code in the task, and url names other code" };
+  if (Object.keys(modules ?? {}).length > MAX_MODULES) {
+    yield { member: "modules", detail: `are more than ${MAX_MODULES}` };
   }
   if (code !== undefined && sha256 !== undefined) {
     yield { member: "sha256", detail: "applies to code from a URL; leave it out together with code" };
@@ -94,11 +105,21 @@ const NOT_CODE: Readonly<Record<NotCode, string>> = {
 
 const flag = z.exactOptional(z.boolean("must be true or false"));
 const any = z.exactOptional(z.unknown());
+const moduleText = z
+  .string("must be the text of a module")
+  .refine((text) => text.isWellFormed(), "has a lone surrogate, which UTF-8 cannot hold");
+/** `__proto__` is no specifier. zod leaves it out, so it is never a module. */
+const modulesMember = z.record(z.string().refine(isSpecifier), moduleText, {
+  error: ({ code }) =>
+    code === "invalid_key" ? BAD_SPECIFIER : 'must be an object such as {"./lib.ts": "..."}, or null',
+});
 
 /** The body of `PUT /api/tasks/{container}/{name}`. */
 export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
   {
     code: z.exactOptional(z.string("must be the code, as text")),
+    modules: z.exactOptional(modulesMember.nullable()),
+    typescript: flag,
     url: z.exactOptional(z.string("must be a URL, as text")),
     sha256: z.exactOptional(z.string("must be a SHA-256 in 64 hexadecimal digits")),
     public: flag,

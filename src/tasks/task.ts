@@ -28,6 +28,8 @@ export interface Task {
   readonly description: string | null;
   /** Whether the code is stored with the task, and not fetched. */
   readonly inline: boolean;
+  /** Whether the stored code is packed, see `task-code.ts`. */
+  readonly packed: boolean;
   /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
   readonly owner: Owner;
   /** The `jti`s of the token that set the secrets and of all tokens above it; empty for an administrator. */
@@ -52,6 +54,7 @@ export interface TaskRecord {
   /** Absent if there are none. */
   readonly labels?: Labels;
   readonly description?: string;
+  readonly packed?: boolean;
   readonly inline: boolean;
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
@@ -62,7 +65,7 @@ export interface TaskRecord {
 }
 
 /** The members that a record may lack. */
-const DEFAULTS = { errors: "hidden", record: null, labels: {}, description: null } as const;
+const DEFAULTS = { errors: "hidden", record: null, labels: {}, description: null, packed: false } as const;
 
 /** Reads a stored record. @throws {Error} when this version has not written it. */
 export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {

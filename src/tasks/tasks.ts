@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 
 import { Problem } from "../errors.ts";
-import { refuseFaults } from "../members.ts";
+import { type MemberFault, refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
 import { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
@@ -22,7 +22,8 @@ import {
 } from "./definition.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
-import { type ReadTask, readTaskRequest, TASK } from "./task-request.ts";
+import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
+import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
 import { overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
 import { describing, ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
@@ -48,7 +49,7 @@ export interface DraftTask extends TaskRef {
   /** The token that the task would run under. It is not stored. */
   readonly caller: Caller;
   /** Null if the code is fetched. */
-  readonly code: Buffer | null;
+  readonly code: TaskCode | null;
   /** The secrets in the request, and no others. */
   readonly secrets: Secrets;
 }
@@ -57,7 +58,7 @@ export interface DraftTask extends TaskRef {
 export type Change = "made" | "changed" | "none";
 
 /** Checks the code of a request before it is stored. */
-export type CodeCheck = (code: string) => Promise<void>;
+export type CodeCheck = (code: TaskCode) => Promise<void>;
 
 /** The bytes of code of recently run tasks in memory, so that it is not read from the store at each run. */
 const CODE_BYTES = 32 * 2 ** 20;
@@ -79,7 +80,7 @@ export class Tasks {
   readonly #options: TasksOptions;
   readonly #nowMs: () => number;
   /** The code by digest, so that the same code is in memory once. */
-  readonly #codes = new ByteCache<Buffer>(CODE_BYTES);
+  readonly #codes = new ByteCache<TaskCode>(CODE_BYTES);
   /** The tasks by record: as long as a task is the same, so is its caller, which caches what it derives from the token. */
   readonly #read = new ByteCache<Task>(READ_BYTES);
 
@@ -103,16 +104,22 @@ export class Tasks {
     return nextTurn(RECORDS).then(() => this.#taskOf(record));
   }
 
-  /** Returns the code that is stored with the task. @throws {Problem} `not_found` when it was deleted in the meantime. */
-  async codeOf(task: Task): Promise<Buffer> {
-    const digest = pinOf(task).sha256!;
+  /**
+   * Returns the code that is stored with the task. The same code is the same object as long as it is in memory.
+   *
+   * @throws {Problem} `not_found` when it was deleted in the meantime.
+   */
+  async codeOf(task: Task): Promise<TaskCode> {
+    // A text may have the digest of packed code, which means something else.
+    const digest = `${pinOf(task).sha256!}${task.packed ? " packed" : ""}`;
     const cached = this.#codes.get(digest);
     if (cached) return cached;
     const stored = await this.#store.version(task.container, task.name, task.version);
     if (typeof stored?.code !== "string")
       throw new Problem("not_found", "the task was changed or deleted in the meantime");
-    const code = Buffer.from(stored.code);
-    return this.#codes.add(digest, code, code.length, task.caller.family);
+    const code = unpacked(stored.code, task.packed);
+    // Twice, because a run keeps the bytes of the text too.
+    return this.#codes.add(digest, code, 2 * bytesOfCode(code), task.caller.family);
   }
 
   /**
@@ -147,17 +154,17 @@ export class Tasks {
     const { definition, before } = await this.#define(at, read, by, condition);
     const payload = taskPayload(at, definition, before.active, by.claims, this.#nowMs());
     const caller = new Caller(claimsOf(payload), null, [], this.#tokens.store);
-    const code = definition.code === null ? null : Buffer.from(definition.code);
-    return { ...at, caller, code, secrets: definition.secrets ?? {} };
+    return { ...at, caller, code: definition.code, secrets: definition.secrets ?? {} };
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw new Problem("not_found", "the task has no such version, or it was deleted");
-    const { caller, public: isPublic, errors, record, labels, description } = this.#parsed(stored.record);
+    const { caller, public: isPublic, errors, record, packed: wasPacked, ...rest } = this.#parsed(stored.record);
+    const { labels, description } = rest;
     const { net, fresh, params, code, timeout } = caller.claims;
-    const text = stored.code === null ? code : { code: stored.code };
+    const text = stored.code === null ? code : unpacked(stored.code, wasPacked);
     const members = {
       ...text,
       limits: limitsToRequest(caller.claims, by.claims),
@@ -231,7 +238,7 @@ export class Tasks {
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
       await this.#options.admitIssue(by);
-      if (check && read.members.code !== undefined) await check(read.members.code);
+      if (check && change.code && isCodeGiven(read.members)) await check(change.code);
       const task = await this.#write(at, definition, { newest, active }, by);
       if (task) return { task, change: newest ? "changed" : "made" };
     }
@@ -262,10 +269,29 @@ export class Tasks {
   }
 
   async #changeOf({ members, faults }: ReadTask, active: Task | null): Promise<TaskChange> {
-    const isOther = ["code", "url"].some((name) => name in members || faults.some(({ member }) => member === name));
-    const code = members.code ?? (!isOther && active?.inline ? (await this.codeOf(active)).toString() : null);
-    const sha256Of = code === null ? null : createHash("sha256").update(code).digest("hex");
-    return { ...members, code, sha256Of, faults };
+    const { code: text, modules, typescript, ...others } = members;
+    const isFaulty = faults.some(({ member }) => member === "code" || member === "url");
+    const before = members.url === undefined && !isFaulty && active?.inline ? await this.codeOf(active) : null;
+    const base = text === undefined ? before : { modules: null, typescript: false, ...before, code: text };
+    if (base === null) {
+      const more = modules || typescript ? [...faults, ...ofNoCode(members)] : faults;
+      return { ...others, code: null, sha256Of: null, faults: more };
+    }
+    const code: TaskCode = {
+      code: base.code,
+      modules: (modules === undefined ? base.modules : nonEmpty(modules)) ?? null,
+      typescript: typescript ?? base.typescript,
+    };
+    const sha256Of = createHash("sha256").update(packed(code)).digest("hex");
+    return { ...others, code, sha256Of, faults: [...faults, ...this.#faultsOfSize(code)] };
+  }
+
+  *#faultsOfSize(code: TaskCode): Generator<MemberFault> {
+    const { codeLimit } = this.#options;
+    const bytes = bytesOfCode(code);
+    // Of a text alone the request has the fault.
+    if (code.modules === null || bytes <= codeLimit) return;
+    yield { member: "modules", detail: `have ${bytes} bytes with the code; at most ${codeLimit} are allowed` };
   }
 
   /** @returns null if another change was stored first. Nothing has changed then. */
@@ -280,10 +306,12 @@ export class Tasks {
     const record: TaskRecord = {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
       ...{ errors: definition.errors, record: definition.record, ...describing(definition) },
+      packed: definition.code !== null && isPacked(definition.code),
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };
-    const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: definition.code };
+    const { code } = definition;
+    const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: code && packed(code) };
     const { container, name } = at;
     const outcome = await this.#store.put(container, name, stored, newest?.etag ?? null, this.#roomOf(by));
     if (outcome !== "stored") {
@@ -318,6 +346,24 @@ export class Tasks {
     const task = this.#parsed(record);
     return this.#read.add(record, task, record.length * BYTES_PER_CHAR, task.caller.family);
   }
+}
+
+function isCodeGiven(members: TaskMembers): boolean {
+  return members.code !== undefined || members.modules !== undefined || members.typescript !== undefined;
+}
+
+function nonEmpty(modules: TaskMembers["modules"]): TaskMembers["modules"] {
+  return modules && Object.keys(modules).length > 0 ? modules : null;
+}
+
+/** Returns the faults of members that describe code, of a task that has none. */
+function ofNoCode({ modules, typescript, url }: TaskMembers): MemberFault[] {
+  const detail = "belongs to code in the task, and the task has none";
+  const faults: MemberFault[] = [];
+  // For modules together with url, the request has the fault.
+  if (modules && url === undefined) faults.push({ member: "modules", detail: detail.replace("belongs", "belong") });
+  if (typescript) faults.push({ member: "typescript", detail });
+  return faults;
 }
 
 function chainOf(by: Claims): string[] {

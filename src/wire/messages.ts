@@ -33,6 +33,8 @@ export const TO_GUEST = {
   body: 8,
   /** id: run. No payload. The request body is complete. */
   bodyEnd: 9,
+  /** id: run. As `run`, for a request with OPTIONS. Only a fetch handler answers it; for other code the result is null. */
+  preflight: 10,
 
   /** id: stream. Payload: `OpenedMessage` as JSON. The connection is established; both directions have the full window. */
   opened: 16,
@@ -78,6 +80,13 @@ export const FROM_GUEST = {
   lateError: 76,
   /** id: run. Payload: u32, the bytes added to the window of the request body. */
   bodyMore: 77,
+  /** id: run. Payload: u32, a line. The code returned nothing, although its last statement, in this line, has a value. */
+  unreturned: 78,
+  /**
+   * id: run. Payload: u32, the frames except pings that the guest has received. Nothing in the guest can ever end the run, if the
+   * service has sent no further frame.
+   */
+  stalled: 79,
 
   /** id: stream; the guest chooses it and never reuses it. Payload: run id u32, then `OpenMessage` as JSON. */
   open: 80,
@@ -108,8 +117,11 @@ export type AbortReason = "deadline" | "gone";
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The ways in which code answers: by its value or return value, by its callback, or by writing to a Node handler's `res`. */
-export const ANSWERS_BY = ["value", "callback", "response"] as const;
+/**
+ * The ways in which code answers: by its value or return value, by its callback, by writing to a Node handler's `res`, or by
+ * the `Response` of its fetch handler.
+ */
+export const ANSWERS_BY = ["value", "callback", "response", "fetch"] as const;
 export type AnswersBy = (typeof ANSWERS_BY)[number];
 
 /** Submitted code before it is parsed. */
@@ -215,6 +227,7 @@ export interface FaultMessage {
   code:
     | "code_syntax"
     | "code_shape"
+    | "module_missing"
     | "request_invalid"
     | "task_error"
     | "task_threw"

@@ -61,8 +61,11 @@ it("a task that ends its process, or writes invalid frames, ends its own guest a
   await guest.process.exited;
   const forger = await real.make();
   const [forges, other] = [
-    start(forger, "await new Promise(() => {})"),
-    start(forger, "require('node:fs').writeSync(3, 'forged'.repeat(9)); await new Promise(() => {})"),
+    start(forger, "await new Promise((never) => setTimeout(never, 60_000))"),
+    start(
+      forger,
+      "require('node:fs').writeSync(3, 'forged'.repeat(9)); await new Promise((never) => setTimeout(never, 60_000))",
+    ),
   ];
   assert.equal(await forges.outcome(), "container_restarted");
   assert.equal(await other.outcome(), "container_restarted");

@@ -43,7 +43,11 @@ async function lineOfRun(run: string, msg: string): Promise<Line> {
  */
 async function runBeside(container: string): Promise<void> {
   await pause(1_000);
-  assertProblem(await service.run(container, "await new Promise(() => {})"), 500, "task_timeout");
+  assertProblem(
+    await service.run(container, "await new Promise((never) => setTimeout(never, 60_000))"),
+    500,
+    "task_timeout",
+  );
 }
 
 async function failures(): Promise<number> {
@@ -168,7 +172,7 @@ describe("ctx.waitUntil", () => {
   it("ends with the deadline: the signal aborts, the log reports it, and the container still answers", async () => {
     const code = handler(`
       request.signal.onabort = () => console.log("aborted " + request.signal.reason.name);
-      ctx.waitUntil(new Promise(() => {}));
+      ctx.waitUntil(new Promise((never) => setTimeout(never, 60_000)));
       return new Response("answered");
     `);
     const answer = await service.run("endless", code);

@@ -75,6 +75,7 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     await service.request("POST", "/api/containers/codes-suspended/suspend");
     return service.run("codes-suspended", "1");
   },
+  module_missing: () => run("import _ from 'lodash'; export default _"),
   code_pinned: async () => {
     return run("1", { token: await service.issue({ containers: ["*"], code: { sha256: "0".repeat(64) } }) });
   },
@@ -114,7 +115,8 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     });
   },
   task_threw: () => run("throw new Error('thrown')"),
-  task_timeout: () => run("new Promise(() => {})"),
+  task_timeout: () => run("new Promise((resolve) => setTimeout(resolve, 60_000))"),
+  task_stalled: () => run("new Promise(() => {})"),
   task_blocked: () => run("for (;;);"),
   task_memory: () =>
     run("const all = []; for (;;) { all.push(Buffer.alloc(1e6, 1)); await new Promise(setImmediate); }"),

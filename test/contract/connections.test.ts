@@ -101,7 +101,7 @@ describe("bytes that are not HTTP after a valid request", () => {
 
   it("do not keep a run alive whose client leaves", async () => {
     const { socket, closed } = converse();
-    const code = `(context) => { context.signal.onabort = () => { globalThis.left = true }; globalThis.begun = true; return new Promise(() => {}) }`;
+    const code = `(context) => { context.signal.onabort = () => { globalThis.left = true }; globalThis.begun = true; return new Promise((never) => setTimeout(never, 60_000)) }`;
     socket.write(post("/api/run/leaves", code) + GARBAGE);
     await until(async () => (await service.run("leaves", "globalThis.begun")).text === "true", "the run has begun");
     socket.end();

@@ -67,8 +67,10 @@ describe("a task that blocks", () => {
   const blocking = {
     "loops for ever": "while (true) {}",
     "sleeps for ever": "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)",
-    "loops in microtasks": "const again = () => queueMicrotask(again); again(); await new Promise(() => {})",
-    "loops in process.nextTick": "const again = () => process.nextTick(again); again(); await new Promise(() => {})",
+    "loops in microtasks":
+      "const again = () => queueMicrotask(again); again(); await new Promise((never) => setTimeout(never, 60_000))",
+    "loops in process.nextTick":
+      "const again = () => process.nextTick(again); again(); await new Promise((never) => setTimeout(never, 60_000))",
     "backtracks in a regular expression": "/^(a+)+$/.test('a'.repeat(64) + 'b')",
     "blocks after an await": "await null; for (;;);",
     "blocks in a getter of its result": "({ get a() { for (;;); } })",
@@ -85,7 +87,10 @@ describe("a task that blocks", () => {
   }
 
   it("ends the other runs of its guest, whose errors say that another run was the cause", async () => {
-    const victim = unhurried.run("shared", "(context) => { globalThis.waiting = true; return new Promise(() => {}) }");
+    const victim = unhurried.run(
+      "shared",
+      "(context) => { globalThis.waiting = true; return new Promise((never) => setTimeout(never, 60_000)) }",
+    );
     await until(
       async () => (await unhurried.run("shared", "globalThis.waiting ?? false")).text === "true",
       "the other runs",
@@ -99,7 +104,7 @@ describe("a task that blocks", () => {
 describe("a task that is never done", { concurrency: 4 }, () => {
   it("is ended by its deadline; the other runs of its container end normally", async () => {
     const halfway = `setTimeout(() => { globalThis.halfway = true }, ${WALL_MS / 2})`;
-    const late = service.run("waits", `${halfway}; await new Promise(() => {})`);
+    const late = service.run("waits", `${halfway}; await new Promise((never) => setTimeout(never, 60_000))`);
     await untilFlag("waits", "halfway");
     // This run ends halfway between that deadline and its own deadline.
     const other = service.run("waits", `await new Promise((end) => setTimeout(end, ${(WALL_MS * 3) / 4}, 'mine'))`);
@@ -109,11 +114,14 @@ describe("a task that is never done", { concurrency: 4 }, () => {
   });
 
   const never = [
-    ["(cb) => {}", /^cb was never called/],
-    ["(req, res) => { req.method }", /^cb was never called.*three parameters, \(context, req, res\)/],
-    ["(context, req, res) => {}", /^res\.end\(\) was never called/],
+    ["(cb) => { setTimeout(() => {}, 60_000) }", /^cb was never called/],
+    [
+      "(req, res) => { setTimeout(() => req.method, 60_000) }",
+      /^cb was never called.*three parameters, \(context, req, res\)/,
+    ],
+    ["(context, req, res) => { setTimeout(() => {}, 60_000) }", /^res\.end\(\) was never called/],
     ["(context, req, res) => { res.write('half') }", null],
-    ["setInterval(() => {}, 5); await new Promise(() => {})", null],
+    ["setInterval(() => {}, 5); await new Promise((never) => setTimeout(never, 60_000))", null],
   ] as const;
   for (const [code, hint] of drawn("tasks that are never done", never, 3)) {
     it(`is ended by its deadline, and the hint names what is missing: ${code}`, async () => {
@@ -244,7 +252,10 @@ describe("a task that does harm after its answer", () => {
     const other = service.run("thrown", "await new Promise((end) => setTimeout(end, 300, 'mine'))");
     assertProblem(await service.run("thrown", "throw new Error('own')"), 500, "task_threw");
     assertProblem(
-      await service.run("thrown", "Promise.reject(new Error('own')); await new Promise(() => {})"),
+      await service.run(
+        "thrown",
+        "Promise.reject(new Error('own')); await new Promise((never) => setTimeout(never, 60_000))",
+      ),
       500,
       "task_threw",
     );
@@ -285,7 +296,12 @@ describe("a task that tries to escape", () => {
 describe("a run that fails", () => {
   it("is counted once, whatever the failure is", async () => {
     const token = await service.issue({ containers: ["*"], limits: { container: { day: 50 } } });
-    const codes = ["for (;;);", "process.exit(1)", "throw 1", "await new Promise(() => {})"];
+    const codes = [
+      "for (;;);",
+      "process.exit(1)",
+      "throw 1",
+      "await new Promise((never) => setTimeout(never, 60_000))",
+    ];
     for (const [index, code] of codes.entries()) {
       assert.equal((await service.run("counted", code, { token })).status, 500);
       assert.deepEqual(await containerRecord(service, "counted", token), limitRecord({ day: 49 - index }));

@@ -15,7 +15,7 @@ const STREAMING = `((pulls) => new Response(new ReadableStream({
     pull(stream) {
       if (pulls++ === 0) return stream.enqueue(new TextEncoder().encode("first"));
       console.log("has begun");
-      return new Promise(() => {});
+      return new Promise((never) => setTimeout(never, 60_000));
     },
   }, { highWaterMark: 0 })))(0)`;
 

@@ -59,7 +59,7 @@ describe("with --kill-revoked a revocation ends the runs in flight", () => {
         pull(stream) {
           if (pulls++ === 0) return stream.enqueue(new TextEncoder().encode("first"));
           console.log("has begun");
-          return new Promise(() => {});
+          return new Promise((never) => setTimeout(never, 60_000));
         },
       }, { highWaterMark: 0 })))(0)`;
     const run = service.run("streaming", code, { token });

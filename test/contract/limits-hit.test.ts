@@ -100,7 +100,11 @@ describe(
   { concurrency: 2 },
   () => {
     it("of time", async () => {
-      assertProblem(await hit("time", "await new Promise(() => {})", hasty), 500, "task_timeout");
+      assertProblem(
+        await hit("time", "await new Promise((never) => setTimeout(never, 60_000))", hasty),
+        500,
+        "task_timeout",
+      );
     });
 
     it("of a stream's time", async () => {

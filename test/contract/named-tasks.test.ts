@@ -189,7 +189,6 @@ describe("the code of a named task", () => {
       ["import os from 'node:os';\nexport const a = ;", /\(line 2, column 18\)/],
       ["export default 1;\nreturn 2;", /Illegal return statement \(line 2, column 1\)/],
       ["enum A { B }\nexport default A.B;", /TypeScript enum/],
-      ["import _ from 'lodash';\nexport default _;", /there is no module "lodash"/],
       ["import { nothing } from 'node:fs';\nexport default nothing;", /named 'nothing'/],
     ];
     for (const [code, says] of unreadable) {
@@ -238,7 +237,9 @@ describe("the code of a named task", () => {
     try {
       const task = { json: { code: "return 1 +;" } };
       const held = new AbortController();
-      const long = oneSlot.run("full", "await new Promise(() => {})", { signal: held.signal }).catch(() => null);
+      const long = oneSlot
+        .run("full", "await new Promise((never) => setTimeout(never, 60_000))", { signal: held.signal })
+        .catch(() => null);
       const busy = async (): Promise<boolean> => {
         const { containers } = (await oneSlot.request("GET", "/api/containers")).json() as {
           containers: { container: string; running: number }[];

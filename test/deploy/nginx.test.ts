@@ -478,7 +478,7 @@ describe("the service behind nginx", { skip: noNginx }, () => {
         service.logLine((line) => line.includes(`"${what}"`) && line.includes(`-${how}"`));
       const onAbort = "context.signal.onabort = () => console.log('aborted', context.signal.reason.name)";
       const leaving = new AbortController();
-      const body = `(context) => { ${onAbort}; console.log('waits'); return new Promise(() => {}) }`;
+      const body = `(context) => { ${onAbort}; console.log('waits'); return new Promise((never) => setTimeout(never, 60_000)) }`;
       const left = request(port, "POST", `/api/run/waits-${how}`, {
         token: service.admin,
         body,

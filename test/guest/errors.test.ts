@@ -164,9 +164,9 @@ describe("an error that a task throws", () => {
       ["throw new Error('\\0'.repeat(1e6))", "task_threw"],
       ["(cb) => cb(Object.assign(new Error('\\0'.repeat(1e6)), { name: '\\0'.repeat(1e6) }))", "task_error"],
       [`let ${long} = 1; let ${long} = 2`, "code_syntax"],
-      [`import ${long} from "./${long}.js"; export default 1`, "code_syntax"],
+      [`import ${long} from "./${long}.js"; export default 1`, "module_missing"],
       [`class ${long} {}; const a = new ${long}(); a.a = a; return a`, "result_unserializable"],
-      ["require('x'.repeat(1e6))", "task_threw"],
+      ["require('x'.repeat(1e6))", "module_missing"],
     ] as const) {
       const fault = await guest.fault(text);
       assert.equal(fault.code, code, text.slice(0, 80));

@@ -156,12 +156,12 @@ describe("the envelope's modules", () => {
   });
 
   it("are available only to the code of their request", async () => {
-    assert.equal((await guest.fault("import { six } from './lib.ts'; export default six")).code, "code_syntax");
+    assert.equal((await guest.fault("import { six } from './lib.ts'; export default six")).code, "module_missing");
   });
 
   it("are listed when one is missing", async () => {
     const fault = await guest.fault("import x from './nope.ts'; export default x", {}, { modules });
-    assert.equal(fault.code, "code_syntax");
+    assert.equal(fault.code, "module_missing");
     assert.match(
       fault.detail,
       /no module "\.\/nope\.ts": the request gives \.\/lib\.ts, \.\/deep\/two\.js, \.\/old\.js/,

@@ -117,7 +117,7 @@ function holdPromises(means: Mechanisms): void {
     const removals = ["", "fs.unlinkSync(String(n));"].map((remove) => {
       const code = `const held = [];
         for (let n = 0; n < 24; n++) { held.push(fs.openSync(String(n), "w")); fs.writeSync(held.at(-1), Buffer.alloc(1 << 20)); ${remove} }
-        await new Promise(() => {}); held`;
+        await new Promise((never) => setTimeout(never, 60_000)); held`;
       return isEnded(remove, code);
     });
     await Promise.all(removals);
@@ -130,10 +130,10 @@ function holdPromises(means: Mechanisms): void {
         for (let file = 0; file < 24; file++) { fs.writeFileSync(n + "/" + file, Buffer.alloc(1 << 20)); move() }
         for (;;) move();`,
       "names that are no text": `for (let n = 0; n < 24; n++) fs.writeFileSync(Buffer.from([255, 65 + n]), Buffer.alloc(1 << 20));
-        await new Promise(() => {});`,
+        await new Promise((never) => setTimeout(never, 60_000));`,
       "so many names that a look takes long": `for (let n = 0; n < 2_100; n++) {
           fs.closeSync(fs.openSync(String(n), "w")); if (n % 100 === 0) await new Promise(setImmediate) }
-        await new Promise(() => {});`,
+        await new Promise((never) => setTimeout(never, 60_000));`,
     };
     await Promise.all(Object.entries(attempts).map(([what, code]) => isEnded(what, code)));
   });

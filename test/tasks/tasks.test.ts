@@ -5,6 +5,7 @@ import { test, type TestContext } from "node:test";
 import { Problem } from "../../src/errors.ts";
 import { mustBeRunnable } from "../../src/http/run/find-task.ts";
 import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
+import type { TaskCode } from "../../src/tasks/task-code.ts";
 import type { Task } from "../../src/tasks/task.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import type { Caller } from "../../src/tokens/caller.ts";
@@ -317,7 +318,7 @@ test("a PUT with code counts once against the rate, before its code is checked, 
     return Promise.resolve();
   };
   const tasks = new Tasks(store, tokens, { ...OPTIONS, admitIssue, nowMs: () => tokens.clock.nowMs });
-  const check = (code: string): Promise<void> => {
+  const check = ({ code }: TaskCode): Promise<void> => {
     steps.push("check");
     return code === ")" ? Promise.reject(new Problem("code_syntax", "not code")) : Promise.resolve();
   };

@@ -16,6 +16,7 @@ export async function showAnswer(response: IncomingMessage): Promise<number> {
     } else {
       await pipeline(response, process.stdout, { end: false });
       if (type.startsWith("application/json")) process.stdout.write("\n");
+      if (typeof headers["caisson-hint"] === "string") printErrors([headers["caisson-hint"]]);
       if (!isResult) printErrors([`the answer has the status ${statusCode}`]);
     }
   } catch (error) {

@@ -27,7 +27,8 @@ const MAX_BYTES = 32 * 2 ** 20;
  * Returns the code with its unique key. The key of a short source is the source in Latin-1, the cheapest encoding. The key
  * of a longer source is its SHA-256, so that the service does not hold the sources that its guests hold.
  */
-export function codeOf(message: CodeMessage & { source: Buffer }): Code {
+export function codeOf(message: (CodeMessage & { source: Buffer }) | Code): Code {
+  if ("key" in message) return message;
   const { source, typescript, modules } = message;
   if (!modules && source.length <= LITERAL_BYTES) {
     // Latin-1 ends at U+00FF, so the mark beyond it cannot be forged by the source.

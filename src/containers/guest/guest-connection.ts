@@ -28,6 +28,7 @@ export class GuestConnection {
   /** Whether the socket is read to its end, because the process has ended. The rest is at most what a socket holds. */
   #ending = false;
   #closed = false;
+  #sent = 0;
 
   /** @param resultBytes the maximum length of a result's payload. */
   constructor(socket: Socket, resultBytes: number, events: ConnectionEvents) {
@@ -74,7 +75,18 @@ export class GuestConnection {
 
   /** Sends a frame, together with all others of this turn of the event loop. */
   push(frame: Buffer): void {
+    this.#sent = (this.#sent + 1) >>> 0;
     this.#outbox.push(frame);
+  }
+
+  /** Sends a ping, which the guest does not count. */
+  pushPing(frame: Buffer): void {
+    this.#outbox.push(frame);
+  }
+
+  /** The frames except pings that were sent. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Stops sending and receiving. */

@@ -1,7 +1,13 @@
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
-import { DATA_BYTES, DATA_FRAME_COST_BYTES, type HeadMessage, WINDOW_BYTES } from "../../wire/messages.ts";
+import {
+  type AnswersBy,
+  DATA_BYTES,
+  DATA_FRAME_COST_BYTES,
+  type HeadMessage,
+  WINDOW_BYTES,
+} from "../../wire/messages.ts";
 import type { KnownCode } from "./code-table.ts";
 import { parseHead } from "./parse-messages.ts";
 import { RunLog, type RunLogSink } from "./run-log.ts";
@@ -28,6 +34,8 @@ export class GuestRun {
   streaming = false;
   /** Whether it has called `waitUntil`, so that it does not end with its answer. */
   waits = false;
+  /** Whether the guest has reported that its code returned nothing. */
+  hasHint = false;
   /** Whether it has its answer, or its client has left. Its `waitUntil` work continues. */
   answered = false;
 
@@ -49,7 +57,7 @@ export class GuestRun {
     if (this.streaming) throw new Error("a second head");
     this.streaming = true;
     if (this.timeoutMs === null) this.deadlineMs = performance.now() + streamMs;
-    this.listener.head(parseHead(payload));
+    this.listener.head(parseHead(payload), this.code.answersBy);
   }
 
   data(payload: Buffer): void {
@@ -72,7 +80,10 @@ export class GuestRun {
  */
 export interface RunListener {
   result(json: Buffer): void;
-  head(head: HeadMessage): void;
+  /** The code returned nothing, although its last statement, in this line, has a value. The result follows. */
+  unreturned?(line: number): void;
+  /** @param answersBy as the guest reports it of the code */
+  head(head: HeadMessage, answersBy: AnswersBy): void;
   data(bytes: Buffer): void;
   end(): void;
   fault(problem: Problem): void;

@@ -15,6 +15,7 @@ import { Noise } from "./noise.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
+import { stalledProblem } from "./unanswered.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
 /** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
@@ -123,7 +124,7 @@ export class Guest implements FrameTarget {
     context: () => string,
     listener: RunListener,
     nowMs: number,
-    { timeoutMs = Infinity, body = null }: RunOptions = {},
+    { timeoutMs = Infinity, body = null, isPreflight = false }: RunOptions = {},
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code);
@@ -133,8 +134,9 @@ export class Guest implements FrameTarget {
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
     // Code that never reads its context reads no body either.
-    if (!body || !known.needsContext) this.#connection.push(bytesFrame(TO_GUEST.run, id, ...parts));
-    else {
+    if (!body || !known.needsContext) {
+      this.#connection.push(bytesFrame(isPreflight ? TO_GUEST.preflight : TO_GUEST.run, id, ...parts));
+    } else {
       parts.splice(1, 0, u32(body.mostHeld));
       this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
       guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
@@ -214,7 +216,7 @@ export class Guest implements FrameTarget {
   }
 
   ping(nowMs: number): void {
-    this.#connection.push(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
+    this.#connection.pushPing(bytesFrame(TO_GUEST.ping, this.heartbeat.ping(nowMs)));
   }
 
   /** Lets it finish its runs and take no new run, then ends it. */
@@ -310,6 +312,17 @@ export class Guest implements FrameTarget {
     if (endsGuest) this.retire();
   }
 
+  /**
+   * Ends a run of which the guest says that nothing can ever end it. A forged report ends only a run of the same isolation
+   * group, as other forged frames do. The run could also end itself, so it gains nothing.
+   */
+  stalled(id: number, guestRun: GuestRun, framesReceived: number): void {
+    const hasOther = this.inFlight.size !== 1 || guestRun.upload?.isOpen === true;
+    const mayHear = framesReceived !== this.#connection.sent || this.#gateway?.isIdle === false;
+    if (hasOther || mayHear || guestRun.streaming) return;
+    this.giveUp(id, stalledProblem(guestRun));
+  }
+
   /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */
   #conclude(id: number, guestRun: GuestRun): void {
     if (guestRun.waits) guestRun.leaveWork(this.limits.wallMs);
@@ -341,6 +354,8 @@ export class Guest implements FrameTarget {
 export interface RunOptions {
   readonly timeoutMs?: number;
   readonly body?: RequestBody | null;
+  /** Whether only a fetch handler answers it. Then it has no body. */
+  readonly isPreflight?: boolean;
 }
 
 function u32(value: number): Buffer {

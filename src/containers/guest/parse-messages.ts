@@ -12,6 +12,7 @@ import type { HeadMessage } from "../../wire/messages.ts";
 const CLAIMABLE: ReadonlySet<string> = new Set<ProblemCode>([
   "code_syntax",
   "code_shape",
+  "module_missing",
   "request_invalid",
   "task_error",
   "task_threw",

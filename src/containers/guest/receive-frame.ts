@@ -29,6 +29,8 @@ export interface FrameTarget {
   answerComplete(id: number, guestRun: GuestRun): void;
   /** @param endsGuest whether the guest must take no other run. */
   failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void;
+  /** @param framesReceived the frames that the guest had received when it reported the run */
+  stalled(id: number, guestRun: GuestRun, framesReceived: number): void;
   /** Ends a run whose work after its answer has ended. */
   finished(id: number, guestRun: GuestRun): void;
 }
@@ -79,6 +81,11 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
       if (guestRun.waits) return countUnsolicited(guest);
       guestRun.waits = true;
       return;
+    case FROM_GUEST.stalled:
+      if (payload.length !== 4) return refuse("a report without its number");
+      return guest.stalled(id, guestRun, payload.readUInt32LE());
+    case FROM_GUEST.unreturned:
+      return receiveUnreturned(guest, guestRun, payload);
     case FROM_GUEST.result:
       if (guestRun.streaming) return refuse("a result after a head");
       guestRun.listener.result(payload);
@@ -98,6 +105,13 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
     default:
       return refuse(unknown(type));
   }
+}
+
+function receiveUnreturned(guest: FrameTarget, guestRun: GuestRun, payload: Buffer): void {
+  if (payload.length !== 4) return refuse("a line that is not a number");
+  if (guestRun.hasHint) return countUnsolicited(guest);
+  guestRun.hasHint = true;
+  guestRun.listener.unreturned?.(payload.readUInt32LE());
 }
 
 /** Handles a log line or late error, perhaps of an ended run. The id 0 means the only run in flight, if there is only one. */

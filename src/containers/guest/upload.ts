@@ -43,6 +43,11 @@ export class Upload {
     source.on("error", ignore).on("data", this.#take).on("end", this.#end);
   }
 
+  /** Whether a part of the body may still reach the guest. */
+  get isOpen(): boolean {
+    return !this.#over;
+  }
+
   /** Opens the window as the guest requests. @throws {Error} if the guest cannot have read what it acknowledges. */
   more(bytes: number): void {
     this.#window += bytes;

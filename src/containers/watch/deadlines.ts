@@ -2,6 +2,7 @@ import { Problem } from "../../errors.ts";
 import { formatDuration } from "../../units.ts";
 import type { GuestRun } from "../guest/guest-run.ts";
 import type { Guest } from "../guest/guest.ts";
+import { unansweredHint } from "../guest/unanswered.ts";
 
 export interface RunDeadlines {
   readonly wallMs: number;
@@ -28,21 +29,10 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
       "the work that the task passed to waitUntil did not end by the deadline of its run",
     );
   }
-  const hint = hintOf(guestRun);
+  const hint = unansweredHint(guestRun);
   const own = guestRun.timeoutMs;
   const what = guestRun.streaming
     ? `the result was still streaming after ${formatDuration(own ?? streamMs)}`
     : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;
   return new Problem("task_timeout", what, hint === null ? {} : { hint });
-}
-
-/** Returns the most frequent reason why code of this form gives no answer, or null. */
-function hintOf({ code, streaming }: GuestRun): string | null {
-  if (code.answersBy === "response") {
-    return streaming
-      ? "A function of (context, req, res) ends its answer with res.end(). Perhaps res.end() was never called."
-      : "res.end() was never called. A function of (context, req, res) must call it on every path.";
-  }
-  if (code.answersBy === "value" || streaming) return null;
-  return "cb was never called, or was called with a promise that does not settle. A function of (cb) or (context, cb) must call cb(error, result) on every path. A Node handler has three parameters, (context, req, res).";
 }

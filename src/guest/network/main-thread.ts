@@ -30,6 +30,11 @@ export function openNetwork({ send, payer, setPendingError }: MainThread): void 
   installNetwork(carrier, setPendingError);
 }
 
+/** Whether a worker may call code of the main thread. */
+export function hasWorkers(): boolean {
+  return relay.workers > 0;
+}
+
 /** Receives a frame about a stream or a lookup. */
 export function onNetworkFrame(type: number, id: number, payload: Buffer): void {
   if (!relay.deliver(type, id, payload)) onThreadFrame(type, id, payload);

@@ -16,6 +16,8 @@ const RUN_ID_BYTES = 4;
 export interface Relay {
   /** @param runId The run that started the worker. It is charged for the worker's connections. */
   adopt(port: MessagePort, runId: number): void;
+  /** The workers that have not ended. */
+  readonly workers: number;
   /** Returns whether the frame was for a worker. */
   deliver(type: number, id: number, payload: Buffer): boolean;
 }
@@ -54,18 +56,27 @@ export function makeRelay({ send, payerFor }: RelayOptions): Relay {
     });
   }
 
+  let workers = 0;
+
   function adopt(port: MessagePort, runId: number): void {
+    workers += 1;
     onPort(port, {
       frame: (frame) => onFrame(port, runId, frame),
       // The port of a worker that this worker started.
       port: (other) => adopt(other, runId),
-      closed: () => drop(port),
+      closed: () => {
+        workers -= 1;
+        drop(port);
+      },
     });
     unrefPort(port);
   }
 
   return {
     adopt,
+    get workers() {
+      return workers;
+    },
     deliver(type, id, payload) {
       const owners = type === TO_GUEST.answer ? lookups : streams;
       const port = owners.get(id);

@@ -1,6 +1,7 @@
 import { contextOf, type TaskContext } from "../context.ts";
 import type { RequestBody } from "../request-body.ts";
 import { answerResponse } from "../result.ts";
+import type { Run } from "../run.ts";
 import type { Shape } from "./shape.ts";
 
 const NativeStream = ReadableStream;
@@ -18,12 +19,12 @@ export function isFetchHandler(value: unknown): value is FetchHandler {
 export function fetchShape(handler: FetchHandler): Shape {
   return {
     needsContext: true,
-    answersBy: "value",
+    answersBy: "fetch",
     streamsBody: () => true,
     run: (run) => {
       const context = contextOf(run);
       const env = Object.assign(Object.create(null) as object, context.params, context.secrets);
-      const request = requestOf(context, run.requestBody);
+      const request = requestOf(context, run);
       // Node aborts the signal of a request only as long as something refers to the request.
       run.held = request;
       answerResponse(run, handler.fetch(request, env, { waitUntil: context.waitUntil }));
@@ -31,12 +32,14 @@ export function fetchShape(handler: FetchHandler): Shape {
   };
 }
 
-function requestOf(context: TaskContext, streamed: RequestBody | null): Request {
+function requestOf(context: TaskContext, { requestBody, rawBody }: Run): Request {
   const { method, url, headers, body, signal } = context;
   const mayHaveBody = method !== "GET" && method !== "HEAD";
-  if (streamed && mayHaveBody) {
+  if (requestBody && mayHaveBody) {
+    // Text that has the context in its scope is evaluated after the body was read.
+    const streamed = rawBody ?? streamOf(requestBody);
     // The fetch standard requires `duplex` for a stream body. The type of `RequestInit` lacks it.
-    const init = { method, headers, signal, body: streamOf(streamed), duplex: "half" } as RequestInit;
+    const init = { method, headers, signal, body: streamed, duplex: "half" } as RequestInit;
     return new Request(url, init);
   }
   const bodiless = body === undefined || !mayHaveBody;

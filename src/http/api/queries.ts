@@ -160,6 +160,19 @@ export const DRY_RUN: Query<DryRun> = z.strictObject({
 export const NOW: Query<Now> = z.strictObject({
   now: flag.meta({ description: "`true`: ends the runs in flight; otherwise they finish" }),
 });
+/** The members of a task whose body is its source. They are read and checked as members of JSON. */
+export const TASK_SOURCE: Query<DryRun> = z.strictObject({
+  dryRun: flag.meta({ description: "`true`: runs the task once, publishes nothing, and answers with the record" }),
+  ...Object.fromEntries(
+    [
+      ...["public", "errors", "record", "fresh", "net", "limits", "timeout", "params", "exp", "expiresIn"],
+      ...["labels", "description"],
+    ].map((name) => {
+      const description = `\`${name}\` of the task, as text or as JSON, if the body is its source`;
+      return [name, z.string().optional().meta({ description })];
+    }),
+  ),
+});
 export const AUDIT_PAGE: Query<AuditFilters> = z.strictObject({
   cursor: parsed((text) => (text === "" ? undefined : parseAuditCursor(text)), "is not the next of a page")
     .optional()

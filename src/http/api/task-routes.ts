@@ -1,8 +1,5 @@
 import { checkCode } from "../../containers/code-check.ts";
 import { Problem } from "../../errors.ts";
-import type { JsonVisitor } from "../../source/json-scanner.ts";
-import { checkJson, nameAt, parseJson } from "../../source/json.ts";
-import { withoutPreamble } from "../../source/text.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
@@ -10,10 +7,10 @@ import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
 import { containerName, taskName } from "../target.ts";
+import { sourceOfTask } from "../task-source.ts";
 import { matches, matchesNone } from "./etags.ts";
 import { listPage } from "./list-page.ts";
-import { DRY_RUN, LABELLED_PAGE } from "./queries.ts";
-import { readBytes } from "./read-json.ts";
+import { DRY_RUN, LABELLED_PAGE, TASK_SOURCE } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 import {
   type Api,
@@ -29,15 +26,8 @@ import {
   resource,
   segment,
 } from "./route.ts";
+import { isSource, readTaskMembers } from "./task-body.ts";
 
-/** How many times longer code may be in JSON, because of its escapes. */
-const ESCAPE_FACTOR = 4;
-/** The most JSON bytes of each other member, such as params. One turn of the event loop parses and walks a member. */
-const MAX_OTHER_BYTES = 96 * 2 ** 10;
-/** The most JSON bytes of secrets: 64 KiB of secrets, some of them escaped. */
-const MAX_SECRETS_BYTES = 256 * 2 ** 10;
-/** The most members. There are fewer known members, so a few unknown members are still reported by name. */
-const MAX_MEMBERS = 32;
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
@@ -65,14 +55,16 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
           return notModified(["ETag", quoted(task)]);
         return answer(200, task, {
           ...end,
-          code: task.inline ? (await tasks.codeOf(task)).toString() : undefined,
+          ...(task.inline && (await tasks.codeOf(task))),
         });
       },
       PUT: async (call) => {
+        // The query of a source has the other members of the task, which are checked like members of JSON.
+        const query = readQuery(call.env.incoming.url!, isSource(call) ? TASK_SOURCE : DRY_RUN);
         const { ref, by } = await authorize(call, dependencies);
-        if (readQuery(call.env.incoming.url!, DRY_RUN).dryRun) return await dryRun(call, ref, by, dependencies);
+        if (query.dryRun) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
-        const members = await readMembers(call, dependencies, by);
+        const members = await readTaskMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
         const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
         // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
@@ -86,7 +78,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         return json(200, { ...ref, deleted: true });
       },
     },
-    { PUT: DRY_RUN },
+    { PUT: TASK_SOURCE },
   );
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
@@ -100,7 +92,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       await issueRate.look(by);
-      const { version, secrets } = readRollBack(await readMembers(call, dependencies, by));
+      const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
       await auditTask(call, dependencies, `task rolled back to version ${version}`, task, by, "task rolled back");
       return answer(200, task);
@@ -111,7 +103,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
 async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
   if (!permitsVerb(by.claims, "run")) throw forbidden();
-  const members = await readMembers(call, dependencies, by);
+  const members = await readTaskMembers(call, dependencies, by);
   const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
   const { incoming, outgoing } = call.env;
   return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
@@ -119,7 +111,7 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
   return async (code) => {
-    await checkCode(containers, container, await by.limitSubject(), withoutPreamble(Buffer.from(code)));
+    await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code));
   };
 }
 
@@ -161,40 +153,6 @@ function requireTasksVerb(by: Caller, container: string): void {
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
 const CONTAINER = 3;
 const NAME = 4;
-
-/** @throws {Problem} `code_too_large`, `request_invalid` */
-async function readMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
-  const { codeLimit, jsonDepthLimit } = dependencies.config;
-  const limitBytes = codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
-  const tooLarge = (): Problem => {
-    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
-  };
-  return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (body) => {
-    await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
-    return await parseJson(body, jsonDepthLimit, by.family);
-  });
-}
-
-/**
- * Rejects members that would take too long to build and walk, before they are built. No valid task has such members.
- */
-function memberBounds(body: Buffer): JsonVisitor {
-  let names = 0;
-  return {
-    named: (depth) => {
-      if (depth === 1) names += 1;
-      if (names > MAX_MEMBERS) throw new Problem("request_invalid", `a task has at most ${MAX_MEMBERS} members`);
-    },
-    member: (depth, name, { start, end }) => {
-      if (depth !== 1) return;
-      const member = nameAt(body, name);
-      const bytes = end - start;
-      const bound = member === "code" ? Infinity : member === "secrets" ? MAX_SECRETS_BYTES : MAX_OTHER_BYTES;
-      if (bytes <= bound) return;
-      throw new Problem("request_invalid", `${member.slice(0, 64)} has ${bytes} bytes; at most ${bound} are accepted`);
-    },
-  };
-}
 
 /** Returns the precondition of a request (RFC 9110, section 13.1), so that a client overwrites no unseen change. */
 function conditionOf(call: Call): Condition {

@@ -24,6 +24,11 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     schema: { enum: ["caller", "task", "limit", "service"] },
     example: "caller",
   },
+  "Caisson-Hint": {
+    description: "what the author of code without a result probably meant",
+    schema: text,
+    example: "The code returned nothing: put return before its last statement, in line 2.",
+  },
   "Caisson-Nodes": { description: "the nodes that a table covers", schema: text, example: "asked=2, answered=2" },
   "Caisson-Run": { description: "the id of the run", schema: text, example: "e506c653c0d4-2" },
   "Caisson-Truncated": { description: "`?1` if entries of a table were added up", schema: text, example: "?1" },

@@ -25,6 +25,8 @@ const OF_TOKEN: Readonly<Record<string, string>> = {
 /** What the members of a request for a task mean. The others mean the same as those of a token. */
 const OF_TASK: Readonly<Record<string, string>> = {
   code: "the code, as text",
+  modules: "the modules that the code imports, by relative specifier; null removes them",
+  typescript: "whether the code is read as TypeScript before it is read as JavaScript",
   url: "the URL from which each run fetches the code",
   sha256: "the SHA-256 that the code at the URL must have",
   public: "whether anyone may run the task",

@@ -9,6 +9,7 @@ export type Method = "get" | "put" | "post" | "delete" | "patch";
 export type HeaderName =
   | "Allow"
   | "Caisson-Fault"
+  | "Caisson-Hint"
   | "Caisson-Nodes"
   | "Caisson-Run"
   | "Caisson-Truncated"

@@ -23,6 +23,7 @@ const RUN_ERRORS: readonly ProblemCode[] = [
   "code_too_large",
   "code_syntax",
   "code_shape",
+  "module_missing",
   "code_pinned",
   "task_url_invalid",
   "task_url_forbidden",
@@ -53,6 +54,7 @@ const TASK_ERRORS: readonly ProblemCode[] = [
   "task_error",
   "task_threw",
   "task_timeout",
+  "task_stalled",
   "task_blocked",
   "task_memory",
   "task_exited",
@@ -75,7 +77,7 @@ const result: SuccessAnswer = {
   status: 200,
   description: "the result as JSON. A `Response` of the task is sent with its own status, headers and body",
   content: [{ type: "*/*", schema: anything, example: 42 }],
-  headers: RUN_HEADERS,
+  headers: [...RUN_HEADERS, "Caisson-Hint"],
 };
 const EVENTS =
   'event: console\ndata: {"atMs":0.1,"level":"info","text":"hi"}\n\nevent: result\ndata: ...\n\nevent: record\ndata: ...\n\n';
@@ -106,7 +108,8 @@ function tasks(method: Method, path: string, id: string, summary: string): Opera
     id: `${id}By${METHOD_NAMES[method]}`,
     tag: TAG,
     summary,
-    description: "A public task answers without a token, and decides itself what credentials it accepts.",
+    description:
+      "A public task answers without a token, and decides itself what credentials it accepts. HEAD is GET without a body. OPTIONS is answered by the fetch handler of a public task, and otherwise by the service.",
     token: "optional",
     query: TASK_CODE,
     passesQuery: true,

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { rollBackRequest, taskRequest } from "../../tasks/task-request.ts";
 import { ERROR_VISIBILITIES } from "../../tasks/task.ts";
-import { DRY_RUN, LABELLED_PAGE } from "../api/queries.ts";
+import { LABELLED_PAGE, TASK_SOURCE } from "../api/queries.ts";
 import {
   BODY_ERRORS,
   jsonContent,
@@ -19,6 +19,7 @@ import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, NEXT } from "./schemas.ts";
 const TAG = "Tasks";
 
 const request = named("TaskRequest", taskRequest);
+const source = named("Text", z.string());
 const rollBack = named("RollBackRequest", rollBackRequest);
 const members = {
   container: z.string(),
@@ -46,7 +47,12 @@ const end = {
   expired: z.boolean().exactOptional(),
   revoked: z.boolean().exactOptional(),
 };
-const task = named("Task", z.object({ ...members, ...end, code: z.string().exactOptional() }));
+const code = {
+  code: z.string().exactOptional(),
+  modules: z.record(z.string(), z.string()).nullable().exactOptional(),
+  typescript: z.boolean().exactOptional(),
+};
+const task = named("Task", z.object({ ...members, ...end, ...code }));
 const page = named("TaskPage", z.object({ tasks: z.array(z.object({ ...members, ...end })), next: NEXT }));
 const versions = named("TaskVersions", z.object({ versions: z.array(z.object(members)) }));
 const deleted = named("DeletedTask", z.object({ container: z.string(), name: z.string(), deleted: z.literal(true) }));
@@ -86,6 +92,7 @@ const changeErrors = [
   "code_too_large",
   "code_syntax",
   "code_shape",
+  "module_missing",
   "container_busy",
   "container_restarted",
   "sandbox_failed",
@@ -127,9 +134,19 @@ export const TASK_OPERATIONS: readonly Operation[] = [
     tag: TAG,
     summary: "Create or change a task. A member that is left out stays as it was",
     token: "required",
-    query: DRY_RUN,
+    description:
+      "The body may be the source itself. Its other members are then in the query, and `secrets` cannot be set.",
+    query: TASK_SOURCE,
     headers: ["If-Match", "If-None-Match"],
-    body: { isRequired: true, content: jsonContent(request, { code: "return 6 * 7", public: true }) },
+    body: {
+      isRequired: true,
+      content: [
+        ...jsonContent(request, { code: "return 6 * 7", public: true }),
+        { type: "application/javascript", schema: source, example: "return 6 * 7" },
+        { type: "text/javascript", schema: source, example: "return 6 * 7" },
+        { type: "application/typescript", schema: source, example: "const n: number = 6; return n * 7" },
+      ],
+    },
     answers: [
       {
         ...one("the task is changed; or, with `dryRun=true`, the record of its one run"),

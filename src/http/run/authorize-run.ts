@@ -6,7 +6,7 @@ import { clientNetwork } from "../address.ts";
 import type { MemoryOwner } from "../bodies.ts";
 import { readCredential } from "../credential.ts";
 import type { Proxies } from "../proxies.ts";
-import { containerName, type Target, taskUrl } from "../target.ts";
+import { containerName, holdsKey, type Target, taskUrl } from "../target.ts";
 import { findTask, mustBeRunnable, type RunTarget, subjectOfTask } from "./find-task.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
@@ -55,7 +55,8 @@ export async function authorizeRun(
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;
   const memory = memoryOf(bearer, request, dependencies.proxies);
-  const answer = new RunAnswer(response, runIds.next(), memory.name, target.query.has("key"), arrivedMs);
+  const hasKey = target.search !== "" && holdsKey(target.query, bearer === null);
+  const answer = new RunAnswer(response, runIds.next(), memory.name, hasKey, arrivedMs);
   const counted = task ? subjectOfTask(task, bearer) : caller.limitSubject();
   const subject = counted instanceof Promise ? await counted : counted;
   const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;

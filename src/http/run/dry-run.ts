@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { withoutPreamble } from "../../source/text.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { asProblem } from "../problem.ts";
+import { sourceOfTask } from "../task-source.ts";
 import type { Execution, Outcome } from "./execution.ts";
 import { authorize } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
@@ -50,7 +50,7 @@ export async function dryRun(
     group: { isolationKey: `draft ${answer.run}`, fresh: true, net: caller.claims.net },
     pin: caller.claims.code,
   };
-  const text = code && { source: withoutPreamble(code), typescript: false, modules: null };
+  const text = code && sourceOfTask(code);
   let outcome: Outcome | null = null;
   try {
     const execution = await begin(call, {

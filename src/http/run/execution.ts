@@ -6,11 +6,26 @@ import type { RunLogSink } from "../../containers/guest/run-log.ts";
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
-import { DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
+import { type AnswersBy, DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 /** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
-export type Outcome = { readonly json: Buffer } | { readonly head: HeadMessage; readonly body: AnswerBody };
+export type Outcome = Buffered | Streamed;
+
+/** A result. */
+export interface Buffered {
+  readonly json: Buffer;
+  /** What the author of the code probably meant, or null. */
+  readonly hint: string | null;
+}
+
+/** An answer with a head. */
+export interface Streamed {
+  readonly head: HeadMessage;
+  readonly body: AnswerBody;
+  /** Whether it is the answer of a fetch handler. */
+  readonly isOfHandler: boolean;
+}
 
 /** A body whose producer waits for its consumer. */
 export interface AnswerBody extends Readable {
@@ -26,8 +41,10 @@ export interface RunObserver {
    * Called once, when the guest has finished the run. This is after the outcome for streams and for `waitUntil` work.
    */
   over(): void;
-  /** Called when the guest has sent the head of an answer. */
-  responded(head: HeadMessage): void;
+  /** Called when the guest has sent the head of an answer. @param isOfHandler whether a fetch handler answers */
+  responded(head: HeadMessage, isOfHandler: boolean): void;
+  /** Called before a result, with what the author of the code probably meant. */
+  hinted(hint: string): void;
   /** Called when the guest has sent the whole answer. */
   succeeded(): void;
   /** Called if the run fails. @param isCut whether the head of its answer was sent before, so that the answer is cut. */
@@ -49,6 +66,7 @@ export class Execution implements RunListener {
   #guest: Guest | null = null;
   #id = 0;
   #body: Body | null = null;
+  #hint: string | null = null;
 
   constructor(observer: RunObserver, trace: RunTrace) {
     this.trace = trace;
@@ -89,15 +107,21 @@ export class Execution implements RunListener {
     this.#guest?.cancel(this.#id, problem);
   }
 
-  result(json: Buffer): void {
-    this.#observer.succeeded();
-    this.#resolve({ json });
+  unreturned(line: number): void {
+    this.#hint = `The code returned nothing: put return before its last statement, in line ${line}.`;
+    this.#observer.hinted(this.#hint);
   }
 
-  head(head: HeadMessage): void {
-    this.#observer.responded(head);
+  result(json: Buffer): void {
+    this.#observer.succeeded();
+    this.#resolve({ json, hint: this.#hint });
+  }
+
+  head(head: HeadMessage, answersBy: AnswersBy = "value"): void {
+    const isOfHandler = answersBy === "fetch";
+    this.#observer.responded(head, isOfHandler);
     this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
-    this.#resolve({ head, body: this.#body });
+    this.#resolve({ head, body: this.#body, isOfHandler });
   }
 
   data(bytes: Buffer): void {

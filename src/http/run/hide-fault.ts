@@ -13,6 +13,7 @@ const DETAIL = "the task failed; its owner can read the record of this run";
 const OF_THE_CODE: ReadonlySet<ProblemCode> = new Set([
   "code_syntax",
   "code_shape",
+  "module_missing",
   "code_pinned",
   "task_url_invalid",
   "task_url_forbidden",

@@ -1,14 +1,15 @@
 import { Problem } from "../../errors.ts";
-import type { HeadMessage } from "../../wire/messages.ts";
+import { type HeadMessage, LOG_LEVELS } from "../../wire/messages.ts";
 import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
 import { allowedHeaders } from "./response-headers.ts";
-import { namesOf, type RunCall } from "./run-call.ts";
+import { isPublic, namesOf, type RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 const JSON_TYPE = "application/json";
+const WARN = LOG_LEVELS.indexOf("warn");
 
 /**
  * Returns the observer that logs a run and fills its trace, without the secrets of the run. It outlives the request, so it
@@ -26,6 +27,7 @@ export function observeRun(
   const names = namesOf(call);
   const client = proxies.clientOf(request);
   const logSink = new LogFileSink({ log, counts: runCounts, records, names, secrets }, { trace, recorded });
+  const isTaskPublic = isPublic(call);
   let type = JSON_TYPE;
   return {
     over: () => {
@@ -34,11 +36,15 @@ export function observeRun(
       over();
       logSink.end();
     },
-    responded: ({ status, headers }: HeadMessage) => {
-      const allowed = allowedHeaders(headers);
+    responded: ({ status, headers }: HeadMessage, isOfHandler) => {
+      const allowed = allowedHeaders(headers, isOfHandler && isTaskPublic);
       const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
       type = contentTypeOf(shown);
       trace.responded(status, shown);
+    },
+    hinted: (hint) => {
+      trace.hinted(hint);
+      log.task(names, WARN, () => hint);
     },
     succeeded: () => trace.succeeded(type),
     failed: (problem, isCut) => {

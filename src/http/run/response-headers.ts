@@ -9,17 +9,22 @@ const ORIGIN_POLICIES =
 /** The headers that the service sets itself, exactly once. */
 const SET_BY_SERVICE = new Set(["content-length", "x-content-type-options"]);
 
+/** What a fetch handler of a public task decides in addition: the origins that may read its answers, and its methods. */
+const OF_HANDLER = /^(?:access-control-[a-z-]+|allow)$/;
+
 /**
  * Returns the response headers of a task that its client receives.
  *
  * @param headers name, value, name, value
+ * @param isOfHandler whether they are of a fetch handler of a public task
  * @returns the same, with names in lower case
  */
-export function allowedHeaders(headers: readonly string[]): string[] {
+export function allowedHeaders(headers: readonly string[], isOfHandler: boolean = false): string[] {
   const allowed: string[] = [];
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
-    if (!ALLOWED.test(name) || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
+    const isAllowed = ALLOWED.test(name) || (isOfHandler && OF_HANDLER.test(name));
+    if (!isAllowed || isActing(name) || ORIGIN_POLICIES.test(name) || SET_BY_SERVICE.has(name)) continue;
     allowed.push(name, headers[index + 1]!);
   }
   return allowed;

@@ -4,14 +4,13 @@ import { pipeline } from "node:stream";
 import type { Start } from "../../containers/pool.ts";
 import type { Decision, KeyUsage } from "../../limits/store.ts";
 import { Slices } from "../../next-turn.ts";
-import type { HeadMessage } from "../../wire/messages.ts";
-import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
+import { CORS_HEADERS, optionsHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
 import { growingHold, holdBytes, holdUnread, mustBeRead } from "../unread.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
-import type { AnswerBody, Outcome } from "./execution.ts";
+import type { AnswerBody, Buffered, Outcome, Streamed } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
 import { type AnswerPart, piecesOf } from "./result-json.ts";
 
@@ -25,6 +24,7 @@ const SANDBOX_OF_KEY = "sandbox allow-forms";
 /** The bytes of a record that are written at once. Escapes can make six times as many of them. */
 const BYTES_AT_ONCE = 65_536;
 
+const NO_CORS: readonly string[] = [];
 const ignore = (): void => {};
 
 /**
@@ -87,10 +87,18 @@ export class RunAnswer {
     return this.#sentMs;
   }
 
-  /** @param streamMs the longest time in which the client must have read a streamed body; after it the body is cut */
-  send(outcome: Outcome, streamMs: number): void {
-    if ("json" in outcome) this.#sendJson(outcome.json);
-    else this.#sendStream(outcome.head, outcome.body, streamMs);
+  /**
+   * @param streamMs the longest time in which the client must have read a streamed body; after it the body is cut
+   * @param isPublic whether the run is of a public task, whose fetch handler decides about CORS
+   */
+  send(outcome: Outcome, streamMs: number, isPublic: boolean = false): void {
+    if ("json" in outcome) this.#sendJson(outcome);
+    else this.#sendStream(outcome, streamMs, isPublic && outcome.isOfHandler);
+  }
+
+  /** Answers OPTIONS for a task without a fetch handler. @param methods the methods of its path */
+  sendPreflight(methods: string): void {
+    this.#response.writeHead(204, [...this.#headers(), ...optionsHeaders(methods)]).end();
   }
 
   sendProblem(error: unknown): void {
@@ -173,8 +181,9 @@ export class RunAnswer {
     if (!this.isGone) endAnswer(response, "");
   }
 
-  #sendJson(json: Buffer): void {
+  #sendJson({ json, hint }: Buffered): void {
     const headers = this.#headers();
+    if (hint !== null) headers.push("Caisson-Hint", hint);
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
     // A big answer is in memory until the client has read it.
@@ -196,10 +205,10 @@ export class RunAnswer {
     });
   }
 
-  #sendStream(head: HeadMessage, body: AnswerBody, streamMs: number): void {
-    const headers = this.#headers();
+  #sendStream({ head, body }: Streamed, streamMs: number, isOfHandler: boolean): void {
+    const headers = this.#headers(isOfHandler ? NO_CORS : CORS_HEADERS);
     const response = this.#response;
-    const allowed = allowedHeaders(head.headers);
+    const allowed = allowedHeaders(head.headers, isOfHandler);
     headers.push(...allowed);
     const cacheControl = allowed.some((name, index) => index % 2 === 0 && name === "cache-control");
     if (!cacheControl) headers.push("Cache-Control", "no-store");
@@ -211,6 +220,7 @@ export class RunAnswer {
     if (length !== null) headers.push("Content-Length", String(length));
     // Without this header, nginx would buffer the stream.
     if (!whole) headers.push("X-Accel-Buffering", "no");
+    if (response.req.method === "HEAD") return this.#sendBodiless(head.status, headers, body);
     response.writeHead(head.status, headers);
     if (whole) {
       holdUnread(response, this.#owner, whole.length);
@@ -236,7 +246,8 @@ export class RunAnswer {
     body.resume();
   }
 
-  #headers(): string[] {
+  /** @param cors the CORS headers of the service, or none if the task has its own */
+  #headers(cors: readonly string[] = CORS_HEADERS): string[] {
     return [
       "Caisson-Run",
       this.run,
@@ -250,7 +261,7 @@ export class RunAnswer {
       this.#hasKey ? SANDBOX_OF_KEY : SANDBOX,
       ...rateLimitHeaders(this.usage),
       ...VERSION_HEADERS,
-      ...CORS_HEADERS,
+      ...cors,
     ];
   }
 

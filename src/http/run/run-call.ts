@@ -44,6 +44,11 @@ export interface RunCall {
   trace: RunTrace | null;
 }
 
+/** Whether a public task runs, so that all credentials of the request are for the task. */
+export function isPublic({ bearer }: Pick<RunCall, "bearer">): boolean {
+  return bearer === null;
+}
+
 /** The names of the run in the log. */
 export function namesOf({ answer, container, task, draft, subject, traceparent }: RunCall): RunNames {
   const name = task?.name ?? draft;

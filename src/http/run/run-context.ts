@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 import type { Params } from "../../tokens/claims.ts";
 import type { RunContext } from "../../wire/messages.ts";
+import { holdsOwnToken } from "../own-token.ts";
 import { publicTarget, type Target } from "../target.ts";
 import type { RunCall } from "./run-call.ts";
 
@@ -22,19 +23,36 @@ export function contextText(context: RunContext, data: string | null, secrets: s
   return `${text.slice(0, -1)}${body}${secrets === null ? "" : `,"secrets":${secrets}`}}`;
 }
 
-/** Returns the facts about a request that its task receives. */
+/**
+ * Returns the facts about a request that its task receives.
+ *
+ * @param run `isPublic`: whether the task runs without a token, so that the credentials of the request are for the task.
+ */
 export function runContext(
   request: IncomingMessage,
   target: Target,
-  run: { id: string; container: string; origin: string; params: Params; traceparent: string | null },
+  run: {
+    id: string;
+    container: string;
+    origin: string;
+    params: Params;
+    traceparent: string | null;
+    isPublic?: boolean;
+  },
 ): RunContext {
+  const { isPublic = false } = run;
   const context: RunContext = {
     runId: run.id,
     container: run.container,
-    method: request.method!,
-    url: run.origin + publicTarget(target),
+    // HEAD is GET without a body (RFC 9110, section 9.3.2), and the service leaves the body out.
+    method: request.method === "HEAD" ? "GET" : request.method!,
+    url: run.origin + publicTarget(target, isPublic),
     headers: publicHeaders(request.headers),
   };
+  const { authorization } = request.headers;
+  if (isPublic && authorization !== undefined && !holdsOwnToken(authorization)) {
+    context.headers["authorization"] = authorization;
+  }
   if (Object.keys(run.params).length > 0) context.params = run.params;
   if (run.traceparent !== null) context.traceparent = run.traceparent;
   return context;

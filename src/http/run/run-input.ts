@@ -1,8 +1,10 @@
+import type { Code } from "../../containers/guest/code-table.ts";
 import type { RequestBody } from "../../containers/guest/upload.ts";
 import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
-import { isBlank, withoutPreamble } from "../../source/text.ts";
-import { hasBody } from "../read-body.ts";
+import { isBlank } from "../../source/text.ts";
+import { discardRest, hasBody } from "../read-body.ts";
+import { sourceOfTask } from "../task-source.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
@@ -17,7 +19,7 @@ export interface RunInput {
   /** The options of an envelope, by name. */
   readonly options: Readonly<Record<string, unknown>>;
   /** `null` when the service fetches the code. */
-  readonly code: CodeText | null;
+  readonly code: CodeText | Code | null;
   /** `data` of an envelope as JSON, or null when there is none. */
   readonly data: string | null;
   /** The body of the request, if it is not the code; null when there is none. */
@@ -50,8 +52,11 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
     });
   }
   const { config, bodies, tasks } = dependencies;
+  const { method } = call.request;
+  const takesBody = method !== "OPTIONS" && method !== "HEAD";
+  if (!takesBody) discardRest(call.response);
   const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
-  const found = await openRunBody(call.request, call.response, limits, bodies, call.memory);
+  const found = takesBody ? await openRunBody(call.request, call.response, limits, bodies, call.memory) : null;
   const release = found ? found.release : nothing;
   const kept = task?.record === "input" && found ? new KeptInput() : null;
   if (found?.bytes) kept?.add(found.bytes);
@@ -59,8 +64,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
   if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
   try {
-    const source = withoutPreamble(await tasks.codeOf(task));
-    const code = { source, typescript: false, modules: null };
+    const code = sourceOfTask(await tasks.codeOf(task));
     return { code, data: null, body, options: NO_OPTIONS, kept, release };
   } catch (error) {
     release();

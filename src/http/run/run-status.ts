@@ -6,6 +6,7 @@ const STATUSES: Readonly<Partial<Record<ProblemCode, RunStatus>>> = {
   task_threw: "threw",
   task_error: "called_back",
   task_timeout: "timeout",
+  task_stalled: "stalled",
   task_blocked: "blocked",
   task_memory: "memory",
   task_exited: "exited",

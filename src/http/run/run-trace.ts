@@ -70,6 +70,8 @@ export class RunTrace implements EndedRun {
   readonly #usage: readonly KeyUsage[];
   status: RunStatus = "running";
   error: RecordError | null = null;
+  /** What the author of code without an error probably meant. */
+  hint: string | null = null;
   #lines: ConsoleLine[] | null = null;
   #isTrimmed = false;
   /** What the run counts for. */
@@ -208,6 +210,11 @@ export class RunTrace implements EndedRun {
     this.#bytes += textBytesOf(this.error);
   }
 
+  hinted(hint: string): void {
+    this.hint = hint;
+    this.#bytes += hint.length;
+  }
+
   /** The service ended before the run, unless the run has a result or failed by itself. */
   interrupted(): void {
     if (this.status === "cancelled" || this.status === "failed") this.status = "interrupted";
@@ -261,7 +268,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     console: trace.lines,
     dropped: { lines: trace.droppedLines, bytes: trace.droppedBytes },
     error,
-    hint: error?.hint ?? null,
+    hint: error ? error.hint : trace.hint,
     startedAt: new Date(trace.startedMs).toISOString(),
     ms: {
       queue: tenths(admission.nowMs - admission.arrivedMs),

@@ -5,6 +5,7 @@ import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import { preflightHeaders } from "../headers.ts";
 import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import type { Target } from "../target.ts";
@@ -12,18 +13,22 @@ import { authorizeRun } from "./authorize-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
-import { mustNotHaveEnded, type RunTarget } from "./find-task.ts";
-import { hideFault } from "./hide-fault.ts";
+import { mayHandleFetch } from "./fetch-handler.ts";
+import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
+import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
-import { callersOf, namesOf, type RunCall } from "./run-call.ts";
+import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
 import { RunMeter } from "./run-meter.ts";
 import type { RunTrace } from "./run-trace.ts";
 import { mustNotEnd, mustTakeRuns } from "./suspension.ts";
+
+/** The methods of the path of a run. Named tasks also take HEAD and OPTIONS. */
+const RUN_METHODS = "GET, POST, PUT, PATCH, DELETE";
 
 /** The story of a run. The order of its steps is a promise: it decides the answer when several things are wrong. */
 export class RunEndpoint {
@@ -45,10 +50,24 @@ export class RunEndpoint {
     try {
       const outcome = await this.#run(call);
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
-      else call.answer.send(outcome, this.#with.config.streamLimit);
+      else if (request.method === "OPTIONS" && "json" in outcome) call.answer.sendPreflight(RUN_METHODS);
+      else call.answer.send(shownTo(outcome, call), this.#with.config.streamLimit, isPublic(call));
     } catch (error) {
       await this.#refuse(error, call);
     }
+  }
+
+  /**
+   * Answers OPTIONS: with a run of a public task that may have a fetch handler, otherwise as for every other path. Only
+   * the guest detects whether a task has a fetch handler, and code without it must not run for a preflight.
+   */
+  async options(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
+    const { tasks } = this.#with;
+    const task = path.task === null ? null : await findTask(tasks, path);
+    if (task?.public && (!task.inline || mayHandleFetch(await tasks.codeOf(task)))) {
+      return await this.handle(request, response, target, path);
+    }
+    response.writeHead(204, preflightHeaders(RUN_METHODS)).end();
   }
 
   /** Runs a task once without publishing it. As `dryRun`. */
@@ -124,7 +143,7 @@ export class RunEndpoint {
       const execution = new Execution(observeRun(call, trace, this.#with, over), trace);
       const context = (): string => this.#contextOf(call, data);
       const sentMs = call.answer.sent(start);
-      const runOptions = { timeoutMs: timeoutOf(call), body };
+      const runOptions = { timeoutMs: timeoutOf(call), body, isPreflight: call.request.method === "OPTIONS" };
       if (call.recorded) trace.meter = new RunMeter(guest);
       execution.begin(guest, guest.run(codeOf(code), context, execution, sentMs, runOptions));
       trace.sent(start, sentMs, guest.inFlight.size - 1);
@@ -174,7 +193,8 @@ export class RunEndpoint {
   #contextOf(call: RunCall, data: string | null): string {
     const { request, container, caller, secrets, answer, traceparent } = call;
     const origin = this.#with.proxies.originOf(request);
-    const run = { id: answer.run, container, origin, params: caller.claims.params, traceparent };
+    const { params } = caller.claims;
+    const run = { id: answer.run, container, origin, params, traceparent, isPublic: isPublic(call) };
     return contextText(runContext(request, targetOfTask(call), run), data, secrets?.json);
   }
 
@@ -197,6 +217,11 @@ export class RunEndpoint {
     if (trace && recorded) await recorded.fail(trace);
     else answer.sendProblem(hideFault(error, call));
   }
+}
+
+/** Leaves out a hint about the code of a public task, which is for its author only. */
+function shownTo(outcome: Outcome, { task, bearer }: RunCall): Outcome {
+  return "json" in outcome && outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
 }
 
 /** The lowest timeout that the tokens of the run and its request set, in milliseconds. */

@@ -93,6 +93,7 @@ describe("a fault of a guest", () => {
     assert.deepEqual(claimable.toSorted(), [
       "code_shape",
       "code_syntax",
+      "module_missing",
       // A guest detects this when a task reads the body.
       "request_invalid",
       "result_too_large",

@@ -12,13 +12,13 @@ describe("work that a run passed to waitUntil", () => {
     const guest = await guests.make(t, { wallMs: 2_000 });
     const code = `module.exports = (context) => {
       context.signal.onabort = () => console.log("aborted");
-      context.waitUntil(new Promise(() => {}));
+      context.waitUntil(new Promise((never) => setTimeout(never, 60_000)));
       return 1;
     }`;
     const run = start(guest, code, () => CONTEXT);
     await pause(1_000);
     // Another run keeps the guest alive after the deadline, so that its last line can arrive after the grace time.
-    start(guest, "await new Promise(() => {})");
+    start(guest, "await new Promise((never) => setTimeout(never, 60_000))");
     await run.isOver.promise;
     await run.receivedLate("log 1 aborted");
     assert.deepEqual(run.events.toSorted(), [
@@ -72,7 +72,7 @@ describe("code that does not answer by its value", () => {
       "(context, cb) => {}",
       "(context, req, res) => {}",
       "(context, req, res) => { res.write('half') }",
-      "new Promise(() => {})",
+      "new Promise((never) => setTimeout(never, 60_000))",
     ].map((text) => start(guest, text, () => CONTEXT));
     const outcomes = await Promise.all(runs.map((run) => run.outcome()));
     assert.deepEqual(new Set(outcomes), new Set(["task_timeout"]));

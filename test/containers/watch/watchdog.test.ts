@@ -57,7 +57,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
   for (const [what, code] of Object.entries(ways)) {
     it(`is ended, and the run that entered last of two receives task_blocked: ${what}`, async (t) => {
       const guest = await guests.make(t);
-      const waits = start(guest, "console.log('entered'); await new Promise(() => {})");
+      const waits = start(guest, "console.log('entered'); await new Promise((never) => setTimeout(never, 60_000))");
       await waits.received("log 1 entered");
       const blocks = start(guest, code);
       assert.equal(await blocks.outcome(), "task_blocked");
@@ -280,7 +280,10 @@ describe("without control groups", { concurrency: AT_ONCE }, () => {
 
   it("the watchdog ends a guest that uses more memory than its limit", async (t) => {
     const guest = await guests.make(t, { ...unheld, memoryBytes: 90 * MIB });
-    const run = start(guest, "const kept = Buffer.alloc(50 << 20, 1); await new Promise(() => {}); kept");
+    const run = start(
+      guest,
+      "const kept = Buffer.alloc(50 << 20, 1); await new Promise((never) => setTimeout(never, 60_000)); kept",
+    );
     assert.equal(await run.outcome(), "task_memory");
     assert.match(run.problems[0]!.message, /90MiB/);
     assert.match(run.problems[0]!.options.hint!, /--memory-limit/);
@@ -311,12 +314,12 @@ describe("without control groups", { concurrency: AT_ONCE }, () => {
     const guest = await guests.real.make();
     const { threads } = (await guest.process.inspect())!;
     watch(t, guest, { ...unheld, threads: threads + 2 });
-    const waits = start(guest, "await new Promise(() => {})");
+    const waits = start(guest, "await new Promise((never) => setTimeout(never, 60_000))");
     const greedy = start(
       guest,
       `const { Worker } = require("node:worker_threads");
        for (let n = 0; n < 4; n++) new Worker("setInterval(() => {}, 1000)", { eval: true });
-       await new Promise(() => {})`,
+       await new Promise((never) => setTimeout(never, 60_000))`,
     );
     for (const run of [waits, greedy]) assert.equal(await run.outcome(), "container_restarted");
     // Without control groups, the data limit applies, and a worker finds no room for its code range.

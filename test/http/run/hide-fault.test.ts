@@ -38,9 +38,17 @@ test("a client without a token receives the code and the status of a task's fail
 });
 
 test("only failures of the task are hidden, not those of the request, the limits and the service", () => {
-  const ofTheTask = ["task_error", "task_threw", "task_timeout", "task_blocked", "task_memory", "task_exited"];
+  const ofTheTask = [
+    "task_error",
+    "task_threw",
+    "task_timeout",
+    "task_blocked",
+    "task_stalled",
+    "task_memory",
+    "task_exited",
+  ];
   const ofTheResult = ["result_unserializable", "result_too_large"];
-  const ofTheCode = ["code_syntax", "code_shape", "code_pinned"];
+  const ofTheCode = ["code_syntax", "code_shape", "module_missing", "code_pinned"];
   const ofTheUrl = ["invalid", "forbidden", "unreachable", "status", "too_large", "not_code"].map(
     (end) => `task_url_${end}`,
   );

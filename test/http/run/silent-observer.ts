@@ -6,6 +6,7 @@ const ignore = (): void => {};
 export const SILENT: RunObserver = {
   over: ignore,
   responded: ignore,
+  hinted: ignore,
   succeeded: ignore,
   failed: ignore,
   refused: ignore,

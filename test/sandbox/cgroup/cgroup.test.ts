@@ -243,7 +243,7 @@ const HOARDS: Readonly<Record<string, string>> = {
   "shared memory": "const held = []; for (;;) held.push(new Uint8Array(new SharedArrayBuffer(4 << 20)).fill(1))",
   "buffers of a worker thread": `const { Worker } = require("node:worker_threads");
     new Worker("const held = []; for (;;) held.push(Buffer.alloc(4 << 20, 1))", { eval: true });
-    await new Promise(() => {})`,
+    await new Promise((never) => setTimeout(never, 60_000))`,
   "files and buffers together": `const fs = require("node:fs"); const held = [];
     for (let at = 0; at < 3; at++) fs.writeFileSync("/tmp/" + at, Buffer.alloc(4 << 20, 1));
     for (let taken = 0; taken < 128; taken += 4) held.push(Buffer.alloc(4 << 20, 1))`,

@@ -1,6 +1,7 @@
 // Sends frames of connections that were never opened, and opens a connection twice.
 // after: egress
 // answers: 500 task_exited
+// answers: 500 task_stalled
 // answers: 500 task_timeout
 // lasts: for ever
 for (let type = 81; type < 85; type++) {

@@ -1,5 +1,5 @@
 // Starts a REPL on the standard streams of the guest.
 // answers: 200 "started"
-// answers: 500 task_threw
+// answers: 400 module_missing
 require("node:repl").start({ useGlobal: true });
 return "started";

@@ -1,6 +1,7 @@
 // Opens connections by forged frames, past the checks of the guest.
 // after: frames
 // answers: 500 task_exited
+// answers: 500 task_stalled
 // answers: 500 task_timeout
 // answers: 200 "spoken"
 // strikes: later

@@ -1,0 +1,103 @@
+import { builtinModules } from "node:module";
+
+import type { FaultMessage } from "../wire/messages.ts";
+
+/** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
+export class MissingModule extends Error {
+  readonly code: "ERR_MODULE_NOT_FOUND" | "MODULE_NOT_FOUND";
+  readonly #specifier: string;
+  readonly #parent: string;
+  readonly #similar: string | null;
+
+  /**
+   * @param parent The URL of the text that imports it; empty if it is unknown.
+   * @param available The specifiers of the submitted modules; null if no other module is meant.
+   */
+  constructor(
+    message: string,
+    code: MissingModule["code"],
+    { specifier, parent, available }: { specifier: string; parent: string; available: readonly string[] | null },
+  ) {
+    super(message);
+    this.code = code;
+    this.#specifier = specifier;
+    this.#parent = parent;
+    this.#similar = available && similarTo(specifier, available);
+  }
+
+  /** Unlike `instanceof`, does not call traps of a thrown Proxy. */
+  static is(error: unknown): error is MissingModule {
+    return typeof error === "object" && error !== null && #specifier in error;
+  }
+
+  get specifier(): string {
+    return this.#specifier;
+  }
+
+  /** The name of the text that imports it, such as `task.js`; empty if it is unknown. */
+  get importer(): string {
+    return /^task:\/[\d.]+\/(.*)$/.exec(this.#parent)?.[1] ?? "";
+  }
+
+  /** A module of a similar name, or null. */
+  get similar(): string | null {
+    return this.#similar;
+  }
+}
+
+const faults = new WeakMap<FaultMessage, MissingModule>();
+const setFault = faults.set.bind(faults);
+const getFault = faults.get.bind(faults);
+
+/** Notes which module a fault is about. The service receives only the text. */
+export function noteMissing(fault: FaultMessage, missing: MissingModule): FaultMessage {
+  setFault(fault, missing);
+  return fault;
+}
+
+export function missingOf(fault: FaultMessage): MissingModule | undefined {
+  return getFault(fault);
+}
+
+/** Longer names are no typing mistake. It bounds the time for a comparison. */
+const MAX_CHARACTERS = 64;
+
+/** Returns the module whose name differs least, if it differs by a typing mistake only. */
+function similarTo(specifier: string, available: readonly string[]): string | null {
+  const isOwn = /^\.\.?\//.test(specifier);
+  const hasScheme = specifier.startsWith("node:");
+  const name = specifier.replace(/^node:/, "");
+  // Names of two or three letters resemble many others, and are most often packages, such as `ws`.
+  if (name.length > MAX_CHARACTERS || (!isOwn && !hasScheme && name.length < 3)) return null;
+  const names = isOwn ? available : builtinModules;
+  let best: string | null = null;
+  let most = name.length < 6 ? 1 : 2;
+  for (let index = 0; index < names.length; index += 1) {
+    const other = names[index]!.replace(/^node:/, "");
+    if (other.startsWith("_") || other.length > MAX_CHARACTERS) continue;
+    const differs = distance(name, other);
+    if (differs > most || (best !== null && differs === most)) continue;
+    most = differs;
+    best = isOwn ? other : `node:${other}`;
+  }
+  return best;
+}
+
+/** Returns the number of characters to insert, delete, replace or swap with their neighbour. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row += 1) {
+    const next = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const differs = a[row - 1] === b[column - 1] ? 0 : 1;
+      let least = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + differs);
+      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (isSwapped) least = Math.min(least, before[column - 2]! + 1);
+      next[column] = least;
+    }
+    before = last;
+    last = next;
+  }
+  return last[b.length]!;
+}

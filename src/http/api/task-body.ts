@@ -1,0 +1,136 @@
+import { isUtf8 } from "node:buffer";
+
+import { Problem } from "../../errors.ts";
+import type { JsonVisitor } from "../../source/json-scanner.ts";
+import { checkJson, nameAt, parseJson } from "../../source/json.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import { MAX_MODULES } from "../../wire/specifiers.ts";
+import { parseTarget } from "../target.ts";
+import { readBytes } from "./read-json.ts";
+import type { ApiDependencies, Call } from "./route.ts";
+
+/** How many times longer code may be in JSON, because of its escapes. */
+const ESCAPE_FACTOR = 4;
+/** The most JSON bytes of each other member, such as params. One turn of the event loop parses and walks a member. */
+const MAX_OTHER_BYTES = 96 * 2 ** 10;
+/** The most JSON bytes of secrets: 64 KiB of secrets, some of them escaped. */
+const MAX_SECRETS_BYTES = 256 * 2 ** 10;
+/** The most members. There are fewer known members, so a few unknown members are still reported by name. */
+const MAX_MEMBERS = 32;
+
+/** The media types of a body that is the source itself, and whether it is TypeScript. */
+const SOURCE_TYPES: ReadonlyMap<string, boolean> = new Map([
+  ["application/javascript", false],
+  ["text/javascript", false],
+  ["application/typescript", true],
+]);
+
+/** The length of `"modules"` with each letter escaped. */
+const LONGEST_NAME = '"modules"'.length + 5 * "modules".length;
+
+/** Whether the body is the source of the task. The other members are then in the query. */
+export function isSource({ env: { incoming } }: Call): boolean {
+  return SOURCE_TYPES.has(mediaTypeOf(incoming.headers["content-type"]));
+}
+
+/**
+ * Reads the members of a task, from JSON or from a source with its query.
+ *
+ * @throws {Problem} `code_too_large`, `request_invalid`
+ */
+export async function readTaskMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
+  const { codeLimit, jsonDepthLimit } = dependencies.config;
+  const ofSource = isSource(call);
+  const limitBytes = ofSource ? codeLimit : codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
+  const tooLarge = (): Problem => {
+    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
+  };
+  return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (body) => {
+    if (ofSource) return membersOfSource(call, body);
+    try {
+      await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
+      return await parseJson(body, jsonDepthLimit, by.family);
+    } catch (error) {
+      throw withHint(error, body);
+    }
+  });
+}
+
+/** The query was checked by `TASK_SOURCE`. */
+function membersOfSource({ env: { incoming } }: Call, body: Buffer): object {
+  if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
+  const { query } = parseTarget(incoming.url!);
+  const members = [...query].filter(([name]) => name !== "key" && name !== "dryRun");
+  const typescript = SOURCE_TYPES.get(mediaTypeOf(incoming.headers["content-type"]))!;
+  const code = body.toString().replace(/^\uFEFF/, "");
+  return {
+    ...Object.fromEntries(members.map(([name, value]) => [name, name === "description" ? value : valueOf(value)])),
+    code,
+    typescript,
+  };
+}
+
+/** Reads a value as JSON, such as `true` or `{"a": 1}`. Any other value is text, such as `5s`. */
+function valueOf(text: string): unknown {
+  try {
+    // At most as long as the head of a request.
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** A body that is no JSON is most often source that was sent without its media type. */
+function withHint(error: unknown, body: Buffer): unknown {
+  if (
+    !(error instanceof Problem) ||
+    error.code !== "request_invalid" ||
+    /^\s*[{[]/.test(body.toString("latin1", 0, 64))
+  ) {
+    return error;
+  }
+  const hint = "Send code as it is with Content-Type: application/javascript or application/typescript, or as JSON.";
+  return new Problem("request_invalid", error.message, { ...error.options, hint });
+}
+
+function invalid(detail: string): Problem {
+  return new Problem("request_invalid", detail);
+}
+
+function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
+}
+
+/**
+ * Rejects members that would take too long to build and walk, before they are built. No valid task has such members.
+ */
+function memberBounds(body: Buffer): JsonVisitor {
+  let names = 0;
+  let modules = 0;
+  let inModules = false;
+  return {
+    named: (depth, start, end) => {
+      if (depth === 1) {
+        names += 1;
+        inModules = end - start <= LONGEST_NAME && nameAt(body, { start, end }) === "modules";
+      } else if (depth === 2 && inModules) modules += 1;
+      if (names > MAX_MEMBERS) throw invalid(`a task has at most ${MAX_MEMBERS} members`);
+      if (modules > MAX_MODULES) throw invalid(`modules are more than ${MAX_MODULES}`);
+    },
+    member: (depth, name, { start, end }) => {
+      if (depth !== 1) return;
+      const member = nameAt(body, name);
+      const bytes = end - start;
+      const bound = BOUNDS.get(member) ?? MAX_OTHER_BYTES;
+      if (bytes <= bound) return;
+      throw invalid(`${member.slice(0, 64)} has ${bytes} bytes; at most ${bound} are accepted`);
+    },
+  };
+}
+
+const BOUNDS: ReadonlyMap<string, number> = new Map([
+  // The limit of the body bounds these.
+  ["code", Infinity],
+  ["modules", Infinity],
+  ["secrets", MAX_SECRETS_BYTES],
+]);
