@@ -59,7 +59,8 @@ describe("other methods and paths", () => {
     "/api/tokens/demo": ["HEAD", "POST", "PUT", "PATCH"],
     "/api/tokens/introspect": ["GET", "HEAD", "PUT", "DELETE"],
     "/api/containers": ["HEAD", "POST", "PUT", "DELETE"],
-    "/api/containers/demo": ["HEAD", "POST", "PATCH"],
+    "/api/containers/demo": ["HEAD", "POST"],
+    "/api/containers/demo/suspend": ["GET", "HEAD", "PUT", "DELETE"],
     "/api/usage": ["HEAD", "POST", "PUT", "DELETE"],
     "/api/audit": ["HEAD", "POST", "PUT", "DELETE"],
   };
@@ -71,7 +72,8 @@ describe("other methods and paths", () => {
     "/api/tokens/demo": ["GET", "DELETE"],
     "/api/tokens/introspect": ["POST"],
     "/api/containers": ["GET"],
-    "/api/containers/demo": ["GET", "PUT", "DELETE"],
+    "/api/containers/demo": ["GET", "PUT", "PATCH", "DELETE"],
+    "/api/containers/demo/suspend": ["POST"],
     "/api/usage": ["GET"],
     "/api/audit": ["GET"],
   };

@@ -241,6 +241,7 @@ describe("the context of a run", () => {
       {
         ...request,
         container: "demo",
+        traceparent: null,
         query: { a: ["1", "2"], b: "3" },
         secrets: {},
         data: { a: ["1", "2"], b: 4, c: 6 },
