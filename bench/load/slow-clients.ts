@@ -1,13 +1,15 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 
-import { until } from "../../test/contract/until.ts";
+/** The kinds of clients: what each sends after it has connected. */
+export type Kind = "idle" | "senders" | "readers";
 
 export interface SlowClientsOptions {
   readonly port: number;
   readonly token: string;
-  readonly container: string;
-  readonly addresses: number;
+  /** The containers whose results are not read. */
+  readonly containers: number;
   /** The number of connections that send one request and then nothing. */
   readonly idle: number;
   /** The number of connections that send a head or a body, a byte each second. */
@@ -16,22 +18,20 @@ export interface SlowClientsOptions {
   readonly readers: number;
 }
 
-/** How many connections the service has not yet closed, by kind. `started` is set when each client has done its first step. */
-export interface OpenConnections {
-  readonly started: boolean;
-  readonly idle: number;
-  readonly senders: number;
-  readonly readers: number;
-}
+/** The part of a client's address that differs by kind: 127.0.KIND.2 and so on. */
+export const NETWORKS: Readonly<Record<Kind, number>> = { idle: 1, senders: 2, readers: 3 };
+
+/** `TCP_ESTABLISHED` in /proc/net/tcp (proc_net_tcp(5)). */
+const ESTABLISHED = "01";
 
 /** Clients that hold connections and do little. They live in a separate process. */
 export class SlowClients implements AsyncDisposable {
   readonly #child: ChildProcess;
-  #open: OpenConnections = { started: false, idle: 0, senders: 0, readers: 0 };
+  readonly #port: number;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcess, port: number) {
     this.#child = child;
-    child.on("message", (open: OpenConnections) => (this.#open = open));
+    this.#port = port;
   }
 
   /** Opens all connections. */
@@ -39,14 +39,24 @@ export class SlowClients implements AsyncDisposable {
     const child = fork(new URL("slow-clients-process.ts", import.meta.url), [JSON.stringify(options)], {
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
-    const clients = new SlowClients(child);
-    await until(() => clients.#open.started || child.exitCode !== null, "the slow clients are connected", 60_000);
-    return clients;
+    const ended = once(child, "exit").then(() => Promise.reject(new Error("the process of the slow clients has ended")));
+    ended.catch(() => {});
+    await Promise.race([once(child, "message"), ended]);
+    return new SlowClients(child, options.port);
   }
 
-  get count(): number {
-    const { idle, senders, readers } = this.#open;
-    return idle + senders + readers;
+  /**
+   * Returns how many connections the service still holds. The kernel reports this, because a client that does not read also
+   * does not notice that its connection was closed.
+   */
+  async count(): Promise<Readonly<Record<Kind, number>>> {
+    const port = this.#port.toString(16).toUpperCase().padStart(4, "0");
+    const lines = (await readFile("/proc/net/tcp", "latin1")).split("\n").map((line) => line.trim().split(/\s+/));
+    const clients = lines.filter(([, local, , state]) => local?.endsWith(`:${port}`) && state === ESTABLISHED);
+    // An address is a number in the byte order of the machine: 127.0.3.2 is 0203007F.
+    const countOf = (kind: Kind): number =>
+      clients.filter(([, , remote]) => Number.parseInt(remote!.slice(2, 4), 16) === NETWORKS[kind]).length;
+    return { idle: countOf("idle"), senders: countOf("senders"), readers: countOf("readers") };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

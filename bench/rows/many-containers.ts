@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
+import { until } from "../../test/contract/until.ts";
 import { type Bench, MANY_CONTAINERS } from "../bench.ts";
+import { metricsOf } from "../load/metrics.ts";
 import { timeRun } from "../load/run.ts";
 import { load } from "../load/wrk.ts";
 import { wholeMiB } from "../memory.ts";
@@ -14,6 +16,7 @@ const AT_ONCE = 8;
 /** The free memory that the row needs, in MiB. */
 const NEEDED_MIB = 8_192;
 const SETTLE_MS = 3_000;
+const FULL_MS = 60_000;
 /** Often enough that each container runs ten times in turn. */
 const TURNS_SECONDS = 8;
 
@@ -30,7 +33,7 @@ export async function measureManyContainers(bench: Bench): Promise<Round> {
   await using service = await bench.service(...MANY_CONTAINERS, ...flags);
   const before = await wholeMiB(service);
   await startAll(service);
-  await setTimeout(SETTLE_MS);
+  await settle(service);
   const mib = await wholeMiB(service);
   const { url, token } = service;
   const one = await load(url, { connections: 1, seconds: bench.seconds, token, prefix: "/api/run/many" });
@@ -59,6 +62,13 @@ async function startAll(service: MeasuredService): Promise<void> {
     while (next < CONTAINERS) await timeRun(service, `many${next++}`);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, starter));
+}
+
+/** Waits until the pool is full again, which costs processor time. */
+async function settle(service: MeasuredService): Promise<void> {
+  const isFull = async (): Promise<boolean> => (await metricsOf(service)).sum("caisson_pool_starting") === 0;
+  await until(isFull, "the pool is full", FULL_MS);
+  await setTimeout(SETTLE_MS);
 }
 
 /** Returns how many of the containers have lost their guest: their next run is not warm. */

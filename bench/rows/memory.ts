@@ -10,6 +10,8 @@ import { guestMiB, peakMiB, residentMiB } from "../memory.ts";
 import type { Round } from "../row.ts";
 
 const GUESTS = 20;
+/** The runs of each guest, after which its memory is measured. Each run has new code. */
+const RUNS = 500;
 const CONNECTIONS = 32;
 /** The time after the start in which the service still frees what only the start needed. */
 const SETTLE_MS = 2_000;
@@ -39,14 +41,13 @@ async function blankMiB(bench: Bench): Promise<number> {
   const spares = async (): Promise<number> => (await metricsOf(service)).sum("caisson_pool_spares");
   await until(async () => (await spares()) >= GUESTS, `the pool has ${GUESTS} spares`, 60_000);
   await setTimeout(SETTLE_MS);
-  return guestMiB(service, GUESTS);
+  return await guestMiB(service, GUESTS);
 }
 
 async function usedMiB(bench: Bench): Promise<number> {
   await using service = await bench.service(...MANY_CONTAINERS, "--token-containers", String(GUESTS));
-  const { seconds } = bench;
-  const options = { connections: CONNECTIONS, token: service.token, containers: GUESTS, newEvery: 1 };
+  const options = { connections: CONNECTIONS, seconds: 1, token: service.token, containers: GUESTS, newEvery: 1 };
   for (let at = 0; at < GUESTS; at++) await timeRun(service, `bench${at}`);
-  await load(service.url, { ...options, seconds });
-  return guestMiB(service, GUESTS);
+  for (let runs = 0; runs < GUESTS * RUNS; ) runs += (await load(service.url, options)).requests;
+  return await guestMiB(service, GUESTS);
 }
