@@ -64,6 +64,7 @@ export async function load(url: string, options: Load): Promise<LoadResult> {
   if (result.failed > 0 && !mayFail) {
     throw new Error(`${result.failed} of ${result.requests} requests did not receive 200`);
   }
+  if (result.requests === 0) throw new Error(`no request was answered in ${seconds} s`);
   return result;
 }
 

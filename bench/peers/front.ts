@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** How many runs a peer has at once. Requests wait in a queue, because more at once only slow each other down. */
@@ -17,12 +17,15 @@ export function serve(run: RunCode): void {
     if (first) first(slot);
     else free.push(slot);
   };
-  const answer = async (code: string): Promise<[status: number, text: string]> => {
+  const answer = async (code: string, response: ServerResponse): Promise<void> => {
     const slot = await take();
     try {
-      return [200, await run(code, slot)];
+      // The requests of a load that has ended must not slow down the next.
+      if (response.closed) return;
+      const text = await run(code, slot);
+      response.writeHead(200, { "Content-Type": "application/json" }).end(text);
     } catch (error) {
-      return [500, String(error)];
+      response.writeHead(500).end(String(error));
     } finally {
       release(slot);
     }
@@ -30,11 +33,7 @@ export function serve(run: RunCode): void {
   const server = createServer((request, response) => {
     let code = "";
     request.setEncoding("utf8").on("data", (chunk: string) => (code += chunk));
-    request.on("end", async () => {
-      const [status, text] = await answer(code);
-      response.writeHead(status, { "Content-Type": "application/json" });
-      response.end(text);
-    });
+    request.on("end", () => void answer(code, response));
   });
   server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
   process.on("SIGTERM", () => process.exit(0));

@@ -8,6 +8,8 @@ import { promisify } from "node:util";
 const FOLDER = import.meta.dirname;
 const STAMP = path.join(FOLDER, "node_modules/.caisson-peers");
 const TIMEOUT_MS = 600_000;
+/** The lines of npm's errors that a failure shows. */
+const SHOWN_LINES = 3;
 
 let installing: Promise<void> | null = null;
 
@@ -33,8 +35,13 @@ async function install(): Promise<void> {
     await promisify(execFile)("npm", ["ci", "--loglevel=error"], { cwd: FOLDER, timeout: TIMEOUT_MS });
   } catch (error) {
     const { stderr = "", message } = error as Error & { stderr?: string };
-    const reason = stderr.split("\n").find((line) => line.startsWith("npm error")) ?? message;
-    throw new Error(`npm ci failed in bench/peers: ${reason}`, { cause: error });
+    throw new Error(`npm ci failed in bench/peers: ${reasonIn(stderr) || message}`, { cause: error });
   }
   await writeFile(STAMP, lock);
+}
+
+/** Returns the first lines of npm's errors, without the code and the empty line that begin them. */
+function reasonIn(stderr: string): string {
+  const lines = [...stderr.matchAll(/^npm error (?!code )(.+)$/gm)].map(([, line]) => line!);
+  return lines.slice(0, SHOWN_LINES).join(" ");
 }
