@@ -24,7 +24,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   ],
   esbuild: ["--platform"],
   npm: ["--save-exact", "--save-optional"],
-  "scripts of this project": ["--write"],
+  "scripts of this project": ["--check", "--only", "--quick", "--write"],
   v8: ["--freeze-flags-after-init"],
 };
 

@@ -1,4 +1,4 @@
-/** Floods a service from many connections in a process of its own, and prints what it received as a line of JSON. */
+/** Floods a service from many connections, and prints what it received as a line of JSON (see `flood`). */
 import { connect } from "node:net";
 
 import type { Flood, FloodResult } from "./flood.ts";

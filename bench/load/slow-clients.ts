@@ -39,7 +39,9 @@ export class SlowClients implements AsyncDisposable {
     const child = fork(new URL("slow-clients-process.ts", import.meta.url), [JSON.stringify(options)], {
       execArgv: ["--disable-warning=ExperimentalWarning"],
     });
-    const ended = once(child, "exit").then(() => Promise.reject(new Error("the process of the slow clients has ended")));
+    const ended = once(child, "exit").then(() =>
+      Promise.reject(new Error("the process of the slow clients has ended")),
+    );
     ended.catch(() => {});
     await Promise.race([once(child, "message"), ended]);
     return new SlowClients(child, options.port);

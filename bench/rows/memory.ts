@@ -48,6 +48,6 @@ async function usedMiB(bench: Bench): Promise<number> {
   await using service = await bench.service(...MANY_CONTAINERS, "--token-containers", String(GUESTS));
   const options = { connections: CONNECTIONS, seconds: 1, token: service.token, containers: GUESTS, newEvery: 1 };
   for (let at = 0; at < GUESTS; at++) await timeRun(service, `bench${at}`);
-  for (let runs = 0; runs < GUESTS * RUNS; ) runs += (await load(service.url, options)).requests;
+  for (let runs = 0; runs < GUESTS * RUNS;) runs += (await load(service.url, options)).requests;
   return await guestMiB(service, GUESTS);
 }

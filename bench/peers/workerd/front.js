@@ -1,4 +1,4 @@
-// A worker that runs the body of each request as the body of a function in a worker of its own (Worker Loader).
+// Runs the body of each request as the body of a function, in a new worker (Worker Loader).
 const COMPATIBILITY_DATE = "2026-11-01";
 
 export default {
