@@ -77,7 +77,7 @@ function note(status: number, ms: number): void {
 
 function finish(): void {
   const answers = [...times].map(([status, all]) => {
-    const sorted = Float64Array.from(all).sort();
+    const sorted = Float64Array.from(all).toSorted();
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
     return { status, count: sorted.length, p50Ms: at(0.5), p99Ms: at(0.99), longestMs: at(1) };
   });

@@ -6,8 +6,8 @@ interface SecureExec {
   readonly NodeRuntime: new (options: object) => {
     run(code: string): Promise<{ code: number; exports?: unknown; errorMessage?: string }>;
   };
-  createNodeDriver(): unknown;
-  createNodeRuntimeDriverFactory(): unknown;
+  readonly createNodeDriver: () => unknown;
+  readonly createNodeRuntimeDriverFactory: () => unknown;
 }
 
 const MEMORY_MIB = 64;

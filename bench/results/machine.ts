@@ -32,8 +32,6 @@ export async function thisMachine(): Promise<Machine> {
 
 /** Returns the commit of the checkout, in which the files of the results may have changed. */
 export async function thisCommit(): Promise<Commit> {
-  const git = async (...words: string[]): Promise<string> =>
-    (await promisify(execFile)("git", words, { cwd: import.meta.dirname })).stdout.trim();
   try {
     const commit = await git("rev-parse", "HEAD");
     const changed = await git("status", "--porcelain", "--", ":/src", ":/bench/**/*.ts", ":/package-lock.json");
@@ -41,4 +39,8 @@ export async function thisCommit(): Promise<Commit> {
   } catch {
     return { commit: null, isChanged: false };
   }
+}
+
+async function git(...words: readonly string[]): Promise<string> {
+  return (await promisify(execFile)("git", words, { cwd: import.meta.dirname })).stdout.trim();
 }

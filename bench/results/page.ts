@@ -53,12 +53,12 @@ export function withFigures(page: string, results: Results): string {
 }
 
 function figures(results: Results): string {
-  const { machine, date, rounds, seconds, commit, isolation } = results;
+  const { machine, date, rounds, seconds, isolation } = results;
   const memory = (machine.memoryMiB / KIB_PER_GIB).toFixed(0);
   const where = [
     `Measured on ${date.slice(0, 10)} on ${machine.processor}, ${machine.cores} cores, ${memory} GiB of memory, ${machine.kernel},`,
-    `Node ${machine.node}, isolation level \`${isolation ?? "none"}\`, commit \`${commit?.slice(0, 7) ?? "unknown"}\`.`,
-    `Each figure is the median of up to ${rounds} rounds. Each load took ${seconds} seconds.`,
+    `Node ${machine.node}, isolation level \`${isolation ?? "none"}\`, ${commitOf(results)}.`,
+    `Rounds: ${rounds}, fewer for rows that take long. Each figure is their median. Seconds of each load: ${seconds}.`,
   ];
   return `
 ## Figures
@@ -69,4 +69,9 @@ ${where.join("\n")}
 
 ${table(results)}
 `;
+}
+
+function commitOf({ commit, isChanged }: Results): string {
+  if (commit === null) return "no commit";
+  return `commit \`${commit.slice(0, 7)}\`${isChanged ? " with changes" : ""}`;
 }

@@ -4,10 +4,14 @@ import { formatNumber, inUnit, type Results, type RowResult } from "./results.ts
 const TEXT_COLUMNS = 2;
 const TEXT_COLUMNS_OF_PEERS = 2;
 /** Rows of the service that do what the peers do: new code on every request. */
-const LIKE_PEERS: Readonly<Record<string, string>> = {
-  "new-body": "caisson, one container",
-  "new-module": "caisson, one container, `export default`",
-  fresh: "caisson, `fresh: true`",
+const LIKE_PEERS: Readonly<Record<string, { name: string; each: string; warm?: string }>> = {
+  "new-body": { name: "caisson, one container", each: "the process of its container", warm: "warm-body" },
+  "new-module": {
+    name: "caisson, one container, `export default`",
+    each: "the process of its container",
+    warm: "warm-module",
+  },
+  fresh: { name: "caisson, `fresh: true`", each: "a process in a sandbox" },
 };
 
 /** Returns the results as Markdown: the service, and below it the peers if there are any. */
@@ -35,25 +39,26 @@ export function serviceTable(rows: readonly RowResult[]): string {
 
 /** Returns the figures of the peers, and those of the service for the same requests. */
 export function peerTable(rows: readonly RowResult[]): string {
-  const own = rows
-    .filter(({ id }) => id in LIKE_PEERS)
-    .map(({ id, medians }) => [LIKE_PEERS[id]!, ...newCode(medians)]);
+  const own = rows.flatMap(({ id, medians }) => {
+    const like = LIKE_PEERS[id];
+    if (like === undefined) return [];
+    const warm = rows.find((row) => row.id === like.warm)?.medians["ratio"];
+    return [[like.name, like.each, ...newCode(medians, warm)]];
+  });
   const others = rows.flatMap(({ peer, medians }) =>
-    peer === undefined ? [] : [[`${peer.name} ${peer.version}`, ...newCode(medians, peer.each)]],
+    peer === undefined ? [] : [[`${peer.name} ${peer.version}`, peer.each, ...newCode(medians, medians["warmRatio"])]],
   );
-  const head = ["runtime", "each run gets", "runs/s", "of bare", "one after the other, p50"];
+  const head = ["runtime", "each run gets", "runs/s", "of bare", "one after the other, p50", "warm, of bare"];
   return markdownTable([head, ...own, ...others], TEXT_COLUMNS_OF_PEERS);
 }
 
-function newCode(medians: RowResult["medians"], each?: string): string[] {
-  const { perSecond, ratio, oneP50Ms, restMs } = medians;
-  const latency = oneP50Ms ?? restMs;
-  const isFresh = restMs !== undefined;
+function newCode({ perSecond, ratio, oneP50Ms, restMs }: RowResult["medians"], warm: number | undefined): string[] {
+  const latencyMs = oneP50Ms ?? restMs;
   return [
-    each ?? (isFresh ? "a sandboxed process" : "the process of its container"),
     perSecond === undefined ? "-" : formatNumber(Math.round(perSecond)),
     ratio === undefined ? "-" : formatNumber(ratio),
-    latency === undefined ? "-" : `${formatNumber(latency)} ms`,
+    latencyMs === undefined ? "-" : `${formatNumber(latencyMs)} ms`,
+    warm === undefined ? "-" : formatNumber(warm),
   ];
 }
 

@@ -4,17 +4,20 @@ import { cpuMs, type Measured } from "../processes.ts";
 import type { Figure, Round, Row } from "../row.ts";
 
 /** What a row loads the service with. */
-export type Comparison = Omit<Load, "seconds" | "token" | "prefix" | "mayFail">;
+export interface Comparison extends Omit<Load, "seconds" | "token" | "prefix" | "mayFail"> {
+  /** Whether the same requests are also timed one after the other, as those of other runtimes are. */
+  readonly alsoOne?: boolean;
+}
 
 /** A row that loads the service and the plain server with the same requests, one after the other. */
 export function compare(
   id: string,
   title: string,
   { aim, budget }: Pick<Figure, "aim" | "budget">,
-  load: Comparison,
+  requests: Comparison,
 ): Row {
   const ratio: Figure = { id: "ratio", title: "runs", unit: "of bare", better: "more", aim, budget };
-  return { id, title, figures: [ratio], needsWrk: true, measure: (bench) => compareOnce(bench, id, load) };
+  return { id, title, figures: [ratio], needsWrk: true, measure: (bench) => compareOnce(bench, id, requests) };
 }
 
 /** A row that compares the time of one request after the other. */
@@ -22,22 +25,23 @@ export function compareLatency(
   id: string,
   title: string,
   { aim, budget }: Pick<Figure, "aim" | "budget">,
-  load: Comparison,
+  requests: Comparison,
 ): Row {
   const ratio: Figure = { id: "p50Ratio", title: "p50", unit: "times bare", better: "less", aim, budget };
-  return { id, title, figures: [ratio], needsWrk: true, measure: (bench) => compareOnce(bench, id, load) };
+  return { id, title, figures: [ratio], needsWrk: true, measure: (bench) => compareOnce(bench, id, requests) };
 }
 
-async function compareOnce(bench: Bench, id: string, comparison: Comparison): Promise<Round> {
+async function compareOnce(bench: Bench, id: string, { alsoOne, ...requests }: Comparison): Promise<Round> {
   const [bare, service] = [await bench.bare(), await bench.shared()];
   const { seconds } = bench;
-  const options: Load = { ...comparison, seconds, token: service.token, prefix: `/api/run/${id}-` };
+  const options: Load = { ...requests, seconds, token: service.token, prefix: `/api/run/${id}-` };
   for (const { url } of [bare, service]) await bench.warmUp(url, options);
   const [own, plain] = await inTurns(
     bench.round,
     () => measureLoad(service, options),
     () => measureLoad(bare, options),
   );
+  const one = alsoOne === true ? await load(service.url, { ...options, connections: 1 }) : null;
   return {
     ratio: own.perSecond / plain.perSecond,
     p50Ratio: own.p50Ms / plain.p50Ms,
@@ -49,6 +53,7 @@ async function compareOnce(bench: Bench, id: string, comparison: Comparison): Pr
     bareP50Ms: plain.p50Ms,
     p99Ms: own.p99Ms,
     bareP99Ms: plain.p99Ms,
+    ...(one && { oneP50Ms: one.p50Ms }),
   };
 }
 

@@ -77,9 +77,12 @@ export function growthMiB(samples: readonly HeapSample[]): number {
     .filter((all) => all.length >= LEAST_SAMPLES)
     .map((all) => {
       const middle = Math.floor(all.length / 2);
-      const least = (half: readonly HeapSample[]): number => Math.min(...half.map(({ heap }) => heap));
-      return (least(all.slice(middle)) - least(all.slice(0, middle))) / MIB;
+      return (leastHeap(all.slice(middle)) - leastHeap(all.slice(0, middle))) / MIB;
     });
   if (growths.length === 0) throw new Error("no guest lived long enough to measure the growth of its heap");
   return Math.max(...growths);
+}
+
+function leastHeap(samples: readonly HeapSample[]): number {
+  return Math.min(...samples.map(({ heap }) => heap));
 }

@@ -19,25 +19,18 @@ describe("the results of the benchmark", () => {
   });
 
   it("compare a figure with its budget and its aim in the direction that is better", () => {
-    const more = (value: number): (boolean | null)[] => judge(rowResult(sampleRow("row"), [{ ratio: value }]));
-    assert.deepEqual(
-      [more(0.4), more(0.5), more(0.75)],
-      [
-        [false, false],
-        [true, false],
-        [true, true],
-      ],
-    );
-    const row = sampleRow("row", { better: "less", aim: 5, budget: 10 });
-    const less = (value: number): (boolean | null)[] => judge(rowResult(row, [{ ratio: value }]));
-    assert.deepEqual(
-      [less(11), less(10), less(5)],
-      [
-        [false, false],
-        [true, false],
-        [true, true],
-      ],
-    );
+    const row = sampleRow("row");
+    const less = sampleRow("row", { better: "less", aim: 5, budget: 10 });
+    const cases = [
+      [row, 0.4, [false, false]],
+      [row, 0.5, [true, false]],
+      [row, 0.75, [true, true]],
+      [less, 11, [false, false]],
+      [less, 10, [true, false]],
+      [less, 5, [true, true]],
+    ] as const;
+    for (const [each, ratio, judged] of cases)
+      assert.deepEqual(judge(rowResult(each, [{ ratio }])), judged, `${ratio}`);
   });
 
   it("judge nothing without a bound or without a value", () => {
@@ -72,7 +65,6 @@ describe("the results of the benchmark", () => {
 
 describe("the growth of a guest's heap", () => {
   it("is the growth of its minimum from the first half of its life to the second", () => {
-    const saw = (base: number): number[] => Array.from({ length: 20 }, (_, at) => (base + (at % 5)) * MIB);
     const flat = [...saw(10), ...saw(10)].map((heap) => ({ guest: 1, heap }));
     const grown = [...saw(10), ...saw(17)].map((heap) => ({ guest: 2, heap }));
     assert.equal(growthMiB(flat), 0);
@@ -86,4 +78,9 @@ describe("the growth of a guest's heap", () => {
 
 function judge({ figures }: ReturnType<typeof rowResult>): (boolean | null)[] {
   return [figures[0]!.isWithinBudget, figures[0]!.reachesAim];
+}
+
+/** Returns sizes of a heap that grows and is collected. */
+function saw(baseMiB: number): number[] {
+  return Array.from({ length: 20 }, (_, at) => (baseMiB + (at % 5)) * MIB);
 }

@@ -16,7 +16,6 @@ export function sampleRow(id: string, figure: Partial<Figure> = {}, other: Parti
 
 /** Returns results with a row of the service, a peer, and a peer that could not be installed. */
 export function sampleResults(): Results {
-  const peer = (name: string): Pick<Row, "peer"> => ({ peer: { name, package: name, each: "an isolate" } });
   const own = { ratio: 0.5, perSecond: 30_000, barePerSecond: 60_000, cpuUs: 26.04, oneP50Ms: 0.25 };
   return {
     date: "2026-01-02T03:04:05.678Z",
@@ -33,4 +32,8 @@ export function sampleResults(): Results {
       rowResult(sampleRow("peer-b", {}, peer("lost-one")), [], "npm ci failed", "not installed"),
     ],
   };
+}
+
+function peer(name: string): Pick<Row, "peer"> {
+  return { peer: { name, package: name, each: "an isolate" } };
 }
