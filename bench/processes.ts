@@ -13,6 +13,13 @@ const ROOT = path.join(import.meta.dirname, "..");
 const SHOWN_ERRORS = 2_000;
 const STOP_MS = 15_000;
 
+/** The servers that run now. They end with this process, also if it fails or is interrupted. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGTERM");
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 /** A server under measurement, in a separate process. */
 export interface Measured extends AsyncDisposable {
   readonly url: string;
@@ -96,7 +103,10 @@ export async function cpuMs(pid: number): Promise<number> {
 }
 
 function run(program: string, words: readonly string[], environment: NodeJS.ProcessEnv = {}): ChildProcess {
-  return spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
+  const child = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
 }
 
 async function lineFrom(child: ChildProcess, pattern: RegExp): Promise<string> {
