@@ -230,6 +230,20 @@ const WORST: readonly Worst[] = [
       }),
   },
   {
+    name: "the document of the API on 60 connections that ask 32 times and read nothing, without a token",
+    status: 200,
+    make: () =>
+      Promise.resolve(async () => {
+        const sockets = Array.from({ length: 60 }, () => connect(service.port, "127.0.0.1"));
+        for (const socket of sockets) socket.on("error", () => {}).pause();
+        for (const socket of sockets) socket.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(32));
+        // Until the service has made its answers.
+        const answer = await service.request("GET", "/openapi.json", { token: null });
+        for (const socket of sockets) socket.destroy();
+        return answer;
+      }),
+  },
+  {
     name: "a task whose error is a list of thousands of strings, with secrets",
     status: 500,
     make: async () => {
