@@ -8,7 +8,13 @@ import { build } from "esbuild";
 const ROOT = path.dirname(import.meta.dirname);
 const CLIENT = path.join(ROOT, "client");
 const OUT = path.join(CLIENT, "dist");
-const SOURCES = ["client/src/**/*.ts", "client/*.json", "tsconfig.json", "package-lock.json", "scripts/build-client.ts"];
+const SOURCES = [
+  "client/src/**/*.ts",
+  "client/*.json",
+  "tsconfig.json",
+  "package-lock.json",
+  "scripts/build-client.ts",
+];
 /** Written last, so that an interrupted build is done again. */
 const STAMP = path.join(OUT, "built");
 

@@ -49,7 +49,11 @@ export class Caisson {
   }
 
   /** Runs code, or a named task, and returns its events as they come. To stop reading cancels the run. */
-  stream<T = unknown>(container: string, code: Source, options: RunOptions = {}): AsyncGenerator<RunEvent<T>, void, undefined> {
+  stream<T = unknown>(
+    container: string,
+    code: Source,
+    options: RunOptions = {},
+  ): AsyncGenerator<RunEvent<T>, void, undefined> {
     return streamRun<T>(this.#transport, container, code, { ...options, maxResult: "max" });
   }
 

@@ -63,10 +63,7 @@ export class CaissonError extends Error {
 
   constructor(members: ErrorMembers) {
     const { code, detail, at = null, cause } = members;
-    super(
-      at ? `${detail} (${at.file}:${at.line}:${at.column})` : detail,
-      cause === undefined ? undefined : { cause },
-    );
+    super(at ? `${detail} (${at.file}:${at.line}:${at.column})` : detail, cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = members.status ?? null;
     this.detail = detail;

@@ -15,6 +15,8 @@ export type ContainerEvent = { readonly id: string | null } & (
 export interface FollowOptions {
   /** Ends the iteration with the error `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** Called each time the connection is open: runs that begin now are followed. */
+  readonly onOpen?: (() => void) | undefined;
   /** Continues after the event with this id. */
   readonly lastEventId?: string | undefined;
   /** `false`: the end of the connection ends the iteration. By default the client connects again. */
@@ -32,7 +34,7 @@ const MAX_RETRY_MS = 30_000;
 export async function* followContainer(
   transport: Transport,
   container: string,
-  { signal, lastEventId, reconnect = true, silenceMs = DEFAULT_SILENCE_MS }: FollowOptions,
+  { signal, onOpen, lastEventId, reconnect = true, silenceMs = DEFAULT_SILENCE_MS }: FollowOptions,
 ): AsyncGenerator<ContainerEvent, void, undefined> {
   let lastId: string | null = lastEventId ?? null;
   let retryMs = RETRY_MS;
@@ -48,6 +50,7 @@ export async function* followContainer(
       const response = await transport.send("GET /api/runs/{container}/events", parameters, options);
       hasConnected = true;
       failures = 0;
+      onOpen?.();
       for await (const event of readEvents(response.body!, silenceMs)) {
         lastId = event.id ?? lastId;
         retryMs = event.retryMs ?? retryMs;
@@ -67,7 +70,9 @@ export async function* followContainer(
 
 function contentOf({ name, data }: ServerEvent, id: string | null): ContainerEvent {
   const content: unknown = JSON.parse(data);
-  return (name === "record" ? { type: name, id, record: content } : { type: name, id, ...(content as object) }) as ContainerEvent;
+  return (
+    name === "record" ? { type: name, id, record: content } : { type: name, id, ...(content as object) }
+  ) as ContainerEvent;
 }
 
 /** @throws {CaissonError} if the token has ended. After another end, such as that of one node, the client connects again. */

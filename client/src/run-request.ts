@@ -8,7 +8,7 @@ import type { Body, ParametersOf, RequestOptions } from "./transport.ts";
 export type Source = string | { readonly task: string } | null;
 
 export interface RunOptions extends RequestOptions {
-  /** The JSON that the code receives as `context.data` and `context.body`. */
+  /** The JSON that the code receives as `context.body`; `context.data` has the members of an object, too. */
   readonly data?: unknown;
   /** The query that the code receives as `context.query`. Only for code in the request. */
   readonly query?: string | Readonly<Record<string, QueryValue | readonly QueryValue[]>> | undefined;
@@ -42,7 +42,8 @@ export function runRequest(container: string, source: Source, options: RecordOpt
     const envelope = { code: source, data, query, modules, ...settings };
     return { ...common, json: envelope };
   }
-  if (query !== undefined || modules !== undefined) throw new TypeError("query and modules are for code in the request");
+  if (query !== undefined || modules !== undefined)
+    throw new TypeError("query and modules are for code in the request");
   if (data !== undefined && body !== undefined) throw new TypeError("data and body exclude each other");
   const parameters: Routes[RunRoute]["query"] = { ...settings, task: source?.task };
   return { ...common, query: parameters, ...(body === undefined ? { json: data as RecordedEnvelope } : { body }) };

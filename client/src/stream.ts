@@ -1,5 +1,5 @@
 import type { AnsweredRunRecord } from "./api-types.ts";
-import type { CaissonError} from "./error.ts";
+import type { CaissonError } from "./error.ts";
 import { errorOfRecord } from "./error.ts";
 import { readEvents } from "./event-stream.ts";
 import { valueOf } from "./result.ts";

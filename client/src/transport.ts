@@ -55,7 +55,8 @@ export class Transport {
 
   constructor({ url, token, retry = {}, fetch: own }: CaissonOptions) {
     const { href, protocol, search, hash } = new URL(url);
-    if (!/^https?:$/.test(protocol) || search || hash) throw new TypeError("url must be the http or https address of a service");
+    if (!/^https?:$/.test(protocol) || search || hash)
+      throw new TypeError("url must be the http or https address of a service");
     this.#url = href.replace(/\/+$/, "");
     this.#token = token;
     this.#retry = retry;
@@ -137,7 +138,8 @@ export class Transport {
 
 /** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */
 function segment(name: string, value: unknown): string {
-  if (typeof value !== "string" || /^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);
+  if (typeof value !== "string" || /^\.{0,2}$/.test(value))
+    throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);
   return encodeURIComponent(value);
 }
 
