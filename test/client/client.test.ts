@@ -2,18 +2,24 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { Caisson, CaissonError, type ErrorCode, type RunEvent } from "../../client/src/index.ts";
+import { type CodeServer, serveCode } from "../contract/code-server.ts";
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { freePort } from "../ports.ts";
 
 let service: Service;
+let server: CodeServer;
 let caisson: Caisson;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  server = await serveCode((_, response) => response.end("(context) => ({ pinned: context.body })"));
+  service = await startService([...NO_WALL, "--egress-allow", server.address]);
   caisson = new Caisson({ url: service.url, token: service.admin });
 });
-after(() => service.stop());
+after(async () => {
+  await service.stop();
+  await server.close();
+});
 
 /** Returns the error of a promise that must fail. */
 async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<CaissonError> {
@@ -142,6 +148,8 @@ describe("run", () => {
     await caisson.tasks.put("named", "open", { code: "return 'public'", public: true });
     assert.equal(await new Caisson({ url: service.url }).run("named", { task: "open" }), "public");
     await failure(new Caisson({ url: service.url }).run("named", { task: "echo" }), "token_missing");
+    const { client } = await clientOf({ containers: ["named"], code: { url: server.url } });
+    assert.deepEqual(await client.run("named", null, { data: [1], timeout: "5s" }), { pinned: [1] });
   });
 });
 
