@@ -107,7 +107,7 @@ function foreignRooms(file: string, targets: readonly string[]): string[] {
 }
 
 function foreignToClient(file: string): string[] {
-  const matches = readFileSync(file, "utf8").matchAll(/^(?:import|export)\b[^"']*?\bfrom\s*"([^"]+)"/gm);
+  const matches = readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g);
   return [...matches]
     .map(([, target]) => target!)
     .filter((target) => !target.startsWith(".") || !isBelow(path.join(path.dirname(file), target), CLIENT))

@@ -63,7 +63,11 @@ export class CaissonError extends Error {
 
   constructor(members: ErrorMembers) {
     const { code, detail, at = null, cause } = members;
-    super(at ? `${detail} (${at.file}:${at.line}:${at.column})` : detail, cause === undefined ? undefined : { cause });
+    super(
+      // A detail of several lines shows the position.
+      at && !detail.includes("\n") ? `${detail} (${at.file}:${at.line}:${at.column})` : detail,
+      cause === undefined ? undefined : { cause },
+    );
     this.code = code;
     this.status = members.status ?? null;
     this.detail = detail;

@@ -1,5 +1,5 @@
 import type { RecordedEnvelope, Routes } from "./api-types.ts";
-import type { Body, ParametersOf, RequestOptions } from "./transport.ts";
+import type { ParametersOf, RequestBody, RequestOptions } from "./transport.ts";
 
 /**
  * What runs: the text of the code; a named task; or `null` for a token that is pinned to the URL of its code
@@ -19,7 +19,7 @@ export interface RunOptions extends RequestOptions {
   /** Your name for the code, in positions and stacks. */
   readonly file?: string | undefined;
   /** The body that a named task receives instead of `data`, byte for byte. Not for code in the request. */
-  readonly body?: Body | undefined;
+  readonly body?: RequestBody | undefined;
   /** The trace that the run belongs to (W3C Trace Context). */
   readonly traceparent?: string | undefined;
 }

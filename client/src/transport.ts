@@ -27,7 +27,7 @@ export interface RequestOptions {
 type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 /** The body of a request that is not JSON. It can be sent again. */
-export type Body = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blob | FormData | URLSearchParams;
+export type RequestBody = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blob | FormData | URLSearchParams;
 
 export interface Parameters {
   readonly path?: Readonly<Record<string, string>> | undefined;
@@ -35,7 +35,7 @@ export interface Parameters {
   /** A value that is sent as JSON. */
   readonly json?: unknown;
   /** What is sent instead of JSON. */
-  readonly body?: Body | undefined;
+  readonly body?: RequestBody | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -99,13 +99,14 @@ export class Transport {
     if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
     if (json !== undefined) sent.set("content-type", "application/json");
     const url = `${this.#url}${template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]))}${queryOf(query)}`;
+    const content = json === undefined ? body : JSON.stringify(json);
     try {
       const response = await this.#fetch(url, {
         method,
         headers: sent,
         // A redirect could take the token to another place, and changes POST to GET.
         redirect: "manual",
-        ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined && { body }),
+        ...(content !== undefined && { body: content }),
         ...(signal && { signal }),
       });
       if (response.ok) return response;
@@ -138,7 +139,7 @@ export class Transport {
 
 /** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */
 function segment(name: string, value: unknown): string {
-  if (typeof value !== "string" || /^\.{0,2}$/.test(value))
+  if (typeof value !== "string" || /^\.{0,2}$|\p{Cs}/u.test(value))
     throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);
   return encodeURIComponent(value);
 }

@@ -106,6 +106,7 @@ describe("run", () => {
     assert.ok(!Object.keys(error).includes("record"));
     const syntax = await failure(caisson.run("demo", "return {"), "code_syntax");
     assert.deepEqual([syntax.taskError, syntax.at!.line], [null, 1]);
+    assert.match(syntax.message, /\(line 1, column 9\)\n {2}return \{\n {10}\^$/);
     const hinted = await failure(caisson.run("demo", "require('lodahs')"), "module_missing");
     assert.ok(hinted.hint);
   });
@@ -165,11 +166,12 @@ describe("a request", () => {
   it("with an argument that is not valid is a TypeError, before anything is sent", async () => {
     assert.throws(() => new Caisson({ url: "ftp://localhost" }), TypeError);
     assert.throws(() => new Caisson({ url: "nowhere" }), TypeError);
-    for (const name of ["", ".", "..", undefined as unknown as string]) {
+    for (const name of ["", ".", "..", "\ud800", undefined as unknown as string]) {
       await assert.rejects(caisson.run(name, "1"), TypeError);
       await assert.rejects(caisson.tasks.delete("a", name), TypeError);
     }
     await assert.rejects(caisson.run("a", "1", { body: "x" }), TypeError);
+    await assert.rejects(caisson.run("a", "1", { data: 1n }), TypeError);
     await assert.rejects(caisson.run("a", { task: "t" }, { query: "x=1" }), TypeError);
     await failure(caisson.run("a/../b?c#d", "1"), "container_invalid");
   });

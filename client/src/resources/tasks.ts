@@ -11,8 +11,6 @@ import type {
 import { List } from "../list.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
-/** The members of a task. A member that is left out stays as it was. */
-export type TaskDefinition = TaskRequest;
 export type TaskVersion = TaskVersions["versions"][number];
 
 export interface ChangeOptions extends RequestOptions {
@@ -46,8 +44,8 @@ export class Tasks {
     return this.#transport.json("GET /api/tasks/{container}/{task}", { path: { container, task } }, options);
   }
 
-  /** Creates or changes a task. */
-  async put(container: string, task: string, definition: TaskDefinition, options: ChangeOptions = {}): Promise<Task> {
+  /** Creates or changes a task. A member that is left out stays as it was. */
+  async put(container: string, task: string, definition: TaskRequest, options: ChangeOptions = {}): Promise<Task> {
     const parameters = { path: { container, task }, json: definition, headers: preconditions(options) };
     return (await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as Task;
   }
@@ -56,7 +54,7 @@ export class Tasks {
   async dryRun(
     container: string,
     task: string,
-    definition: TaskDefinition,
+    definition: TaskRequest,
     options: RequestOptions = {},
   ): Promise<AnsweredRunRecord> {
     const parameters = { path: { container, task }, json: definition, query: { dryRun: true } };
