@@ -134,7 +134,7 @@ describe("HEAD of a named task", () => {
   it("of a body without an end is answered with the head", async () => {
     const code = `export default { fetch: () => new Response(new ReadableStream({
       async pull(controller) { await new Promise((next) => setTimeout(next, 10)); controller.enqueue(new Uint8Array(9)); } })) }`;
-    await publish("endless", code, { timeout: "2s" });
+    await publish("endless", code, { timeout: "20s" });
     assert.deepEqual([(await call("HEAD", "endless")).status], [200]);
   });
 

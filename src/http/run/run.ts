@@ -13,7 +13,6 @@ import { authorizeRun } from "./authorize-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
-import { mayHandleFetch } from "./fetch-handler.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
@@ -64,7 +63,7 @@ export class RunEndpoint {
   async options(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
     const { tasks } = this.#with;
     const task = path.task === null ? null : await findTask(tasks, path);
-    if (task?.public && (!task.inline || mayHandleFetch(await tasks.codeOf(task)))) {
+    if (task?.public && (!task.inline || task.mayHandleFetch)) {
       return await this.handle(request, response, target, path);
     }
     response.writeHead(204, preflightHeaders(RUN_METHODS)).end();
