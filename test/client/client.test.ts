@@ -221,6 +221,16 @@ describe("a limit", () => {
     assert.deepEqual(values, [3, 4]);
   });
 
+  it("of a proxy is waited for, too", async () => {
+    const answers = [
+      new Response("slow down", { status: 429, headers: { "retry-after": "0" } }),
+      Response.json({ usage: [], truncated: false, nodes: { asked: 1, answered: 1 } }),
+    ];
+    const own: typeof fetch = () => Promise.resolve(answers.shift()!);
+    const client = new Caisson({ url: "http://proxy.example", fetch: own, retry: { limited: true } });
+    assert.deepEqual((await client.usage()).usage, []);
+  });
+
   it("is an error at once if the wait would be longer than maxWaitMs, and ends with the signal", async () => {
     const { client } = await clientOf({ containers: ["demo"], limits: { token: { month: 1 } } });
     await client.run("demo", "1");
