@@ -1,7 +1,7 @@
 import { CaissonError } from "./error.ts";
 
 export interface RetryOptions {
-  /** `true`: a request that is answered 429 waits and is sent again. Such an answer has run and counted nothing. */
+  /** `true`: a request that is answered 429 waits and is sent again. A 429 has run and counted nothing. */
   readonly limited?: boolean | undefined;
   /** The most milliseconds that one request waits in all; default: 60000. A longer wait is an error at once. */
   readonly maxWaitMs?: number | undefined;

@@ -46,7 +46,7 @@ for (const { name, file } of await nodes()) {
     for (const page of EXAMPLE_PAGES) {
       const { prelude, blocks } = examplesOf(page);
       assert.ok(blocks.length >= 5, page);
-      // Each example has names of its own.
+      // Each example has separate names.
       const text = [prelude, ...blocks.map((block) => `{\n${block}\n}`)].join("\n");
       const { code } = await transform(text.replaceAll("http://127.0.0.1:7070", service.url), { loader: "ts" });
       const program = path.join(folder.path, `${path.basename(page)}.mjs`);
