@@ -31,6 +31,8 @@ if (process.platform === "linux") {
     installProgram("openssl", "openssl");
     // Checks metrics and alert rules.
     installProgram("promtool", "prometheus");
+    // Runs the client in a browser.
+    installProgram("chromium", "chromium");
   }
 }
 

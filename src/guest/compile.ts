@@ -1,6 +1,7 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
+import { countText } from "./compilation-cache.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
@@ -54,6 +55,7 @@ const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
  * @throws {CodeFault} `code_syntax` when the text parses in none of them.
  */
 export function compile(codeId: number, code: CodeMessage, text: string): ParsedCode {
+  countText();
   refuseNotCode(text);
   // `name<Type>(` is also a JavaScript comparison, but is hardly ever meant as one.
   const typed = code.typescript || /[\w$]<[\w$][^()=;&]*>\(/.test(text);

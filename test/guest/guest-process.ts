@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { guestArguments } from "../../src/sandbox/program/guest-program.ts";
 import { makeFolder, makeProgram } from "../../src/sandbox/program/make-program.ts";
 import { bytesFrame, FrameReader, type OnFrame, Outbox, textFrame } from "../../src/wire/frames.ts";
 import {
@@ -64,6 +65,10 @@ export interface StartedRun {
   outcome: Promise<Outcome>;
 }
 
+const LIMITS = {
+  ...{ memoryBytes: 128 * 2 ** 20, threads: 32, cpuCores: 1, tmpBytes: 0, descriptors: 256, resultBytes: 6_291_456 },
+  logs: { bytes: 262_144, linesPerSecond: 1_000 },
+};
 /** Made once for all guests of a file: a guest that Node starts from the source takes six times as much processor time. */
 let guestProgram: Promise<string> | null = null;
 
@@ -95,7 +100,7 @@ export class GuestProcess {
   #nextId = 1;
 
   private constructor(main: string) {
-    this.#child = spawn(process.execPath, ["--no-addons", main], {
+    this.#child = spawn(process.execPath, guestArguments(main, LIMITS), {
       stdio: ["ignore", "ignore", "inherit", "pipe"],
       env: {},
     });

@@ -1,6 +1,7 @@
 import type v8Module from "node:v8";
 
 import { TO_GUEST } from "../../wire/messages.ts";
+import { stopCompilationCache } from "../compilation-cache.ts";
 import { type Carrier, setCarrier } from "./carrier.ts";
 import { patchConnect } from "./connect.ts";
 import { patchDns } from "./dns.ts";
@@ -40,6 +41,8 @@ export function onThreadFrame(type: number, id: number, payload: Buffer): void {
  * does not depend on it.
  */
 function patchFlags(v8: typeof v8Module): void {
+  // Afterwards, nothing can set a flag.
+  stopCompilationCache(v8);
   v8.setFlagsFromString = setFlagsFromString;
 }
 

@@ -30,9 +30,9 @@ async function killAt(child: ChildProcess, least: number): Promise<{ admitted: n
 describe("the sum of the counted runs", () => {
   it("equals 100 000 admitted runs after restarts, and runs that were in flight are interrupted", async () => {
     await using folder = await usageFolder();
-    const restarts = 10;
+    const restarts = 5;
     for (let at = 0; at < restarts; at++) {
-      const child = start(folder.path, 10_000, "close");
+      const child = start(folder.path, 20_000, "close");
       child.stdout!.resume();
       assert.deepEqual(await once(child, "exit"), [0, null]);
     }
@@ -48,7 +48,7 @@ describe("the sum of the counted runs", () => {
   it("loses no run that was flushed before kill -9, and never counts a run twice", async () => {
     await using folder = await usageFolder();
     let earlier = 0;
-    for (let at = 0; at < (LONG ? 50 : 6); at++) {
+    for (let at = 0; at < (LONG ? 50 : 3); at++) {
       // Some processes are killed between flushes, the others after they have flushed all.
       const killedAt = at % 3 === 2 ? 20_000 : 3_500 + 1_500 * at;
       const child = start(folder.path, 20_000, "wait");
