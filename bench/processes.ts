@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 
-import { makeHome } from "../test/contract/service.ts";
 import { Trail } from "../test/contract/trail.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
@@ -82,17 +82,27 @@ async function start(
       pid: child.pid!,
       startMs: performance.now() - startedMs,
       token: (await readFile(path.join(home.data, "admin.token"), "utf8")).trim(),
-      trail: new Trail(home),
+      trail: new Trail({ ...home, [Symbol.asyncDispose]: () => Promise.resolve() }),
       [Symbol.asyncDispose]: async () => {
         await end(child);
-        await home[Symbol.asyncDispose]();
+        await rm(home.folder, { recursive: true, force: true });
       },
     };
   } catch (error) {
     await end(child);
-    await home[Symbol.asyncDispose]();
+    await rm(home.folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Creates the folders of a service. The helper of the tests needs packages that a start does not install. */
+async function makeHome(): Promise<{ folder: string; data: string; tmp: string }> {
+  const folder = await mkdtemp(path.join(tmpdir(), "caisson-bench-"));
+  // A guest with a separate user id must be able to reach its program below this folder.
+  await chmod(folder, 0o755);
+  const home = { folder, data: path.join(folder, "data"), tmp: path.join(folder, "tmp") };
+  await mkdir(home.tmp);
+  return home;
 }
 
 /** Returns the processor time that a process has used, in milliseconds (proc(5)). */
