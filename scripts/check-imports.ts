@@ -8,7 +8,7 @@ import path from "node:path";
 const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
-  cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", ...LEAVES],
+  cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", "idle-memory", ...LEAVES],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   capacity: ["config"],
@@ -66,6 +66,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   wire: [],
   database: [],
   "data-lock": [],
+  "idle-memory": [],
   config: ["units"],
   "error-codes": [],
   errors: ["error-codes"],

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { type Config, SETTINGS } from "../config.ts";
 import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
+import { releaseMemoryWhenIdle } from "../idle-memory.ts";
 import type { Service } from "../service.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
@@ -29,6 +30,7 @@ export function serveCommand(): Command {
       // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
       const service = await startService(config);
+      releaseMemoryWhenIdle();
       process.stdout.write(banner(service));
       stopOnSignal(service);
       void stopWhenLost(service);
