@@ -25,9 +25,11 @@ export function readQuery<T>(target: string, schema: Query<T>): T {
     given[name] = value;
   }
   const read = schema.safeParse({ ...given });
-  if (!read.success) faults.push(...schemaFaults(read.error, () => "is not a parameter of this path"));
-  if (faults.length > 0) throw membersProblem("the query", faults, hintOf(Object.keys(schema.shape)));
-  return read.data!;
+  if (!read.success) faults.push(...schemaFaults(schema, read.error, undefined, "is not a parameter of this path"));
+  if (faults.length === 0) return read.data!;
+  // The names help only if one of them is wrong.
+  const isUnknown = faults.some(({ known }) => known !== undefined);
+  throw membersProblem("the query", faults, isUnknown ? hintOf(Object.keys(schema.shape)) : null);
 }
 
 function hintOf(names: readonly string[]): string {

@@ -64,7 +64,7 @@ function requireSecretsAllowed(claims: Claims): void {
 async function readSecrets(body: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
   const parsed = secretsMember.safeParse(body);
   const parent = await parentOf(claims, tokens);
-  const invalid = parsed.success ? await tooLarge(parsed.data, parent, tokens) : schemaFaults(parsed.error);
+  const invalid = parsed.success ? await tooLarge(parsed.data, parent, tokens) : schemaFaults(secretsMember, parsed.error);
   refuseFaults("the secrets of the token", { invalid, exceeding: await overriding(parent, body, tokens) }, "");
   return parsed.data!;
 }
