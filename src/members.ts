@@ -41,11 +41,7 @@ const MAX_LISTED = 40;
  *
  * @param whyNot see `schemaFaults`.
  */
-export function readSound<T>(
-  schema: z.ZodType<T>,
-  input: unknown,
-  whyNot?: WhyNot,
-): SoundMembers<T> {
+export function readSound<T>(schema: z.ZodType<T>, input: unknown, whyNot?: WhyNot): SoundMembers<T> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return { data: parsed.data, faults: [], faulty: new Set() };
   const faults = schemaFaults(schema, parsed.error, whyNot);

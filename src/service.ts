@@ -36,7 +36,7 @@ import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { type MeasuredService, metricsText } from "./metrics.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
 import { Restarts } from "./policies/restarts.ts";
-import type { Audit } from "./records/audit/audit.ts";
+import type { Audit, AuditAction } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
@@ -300,7 +300,13 @@ function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile:
       const { signing, held } = tokens().keys;
       const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
       log.audit("the signing keys have changed", details);
-      void audit.add({ action: "signing keys changed", by: null, family: null, client: null, details });
+      void audit.add({
+        action: "signing keys changed" satisfies AuditAction,
+        by: null,
+        family: null,
+        client: null,
+        details,
+      });
     },
     settle: async () => {
       // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.

@@ -142,6 +142,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
 function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
+  if (container === "" && task === undefined) return null;
   return { container: container!, task: task ?? null, isRecorded: false };
 }
 
@@ -149,7 +150,7 @@ function parseRunPath(path: string): RunTarget | null {
 function parseRecordedRun(method: string, { path, query }: Target): RunTarget | null {
   if (method !== "POST" || !path.startsWith(RECORDS_PATH)) return null;
   const container = path.slice(RECORDS_PATH.length);
-  return container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
+  return container === "" || container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
 }
 
 function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {

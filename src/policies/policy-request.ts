@@ -76,7 +76,7 @@ function whyNotInPut(member: string): string | null {
 function whyNotInPatch(member: string): string | null {
   if (member === "suspended") return "is changed with POST to /suspend and /resume below this path";
   // The most usual mistake: the windows belong one level lower.
-  return isWindow(member) ? "belongs in limits, such as {\"limits\":{\"minute\":60}}" : null;
+  return isWindow(member) ? 'belongs in limits, such as {"limits":{"minute":60}}' : null;
 }
 
 function isWindow(member: string): boolean {

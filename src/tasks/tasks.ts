@@ -42,7 +42,7 @@ export interface TasksOptions {
 }
 
 /** A condition on the etag of the existing task; null if there is no task. */
-export type Condition = (etag: string | null) => boolean;
+export type Condition = (etag: string | null) => void;
 
 /** A task that is not published. */
 export interface DraftTask extends TaskRef {
@@ -208,7 +208,7 @@ export class Tasks {
   async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
-      throwUnless(condition, before);
+      condition(before?.etag ?? null);
       if (!before) throw new Problem("not_found", "the container has no task with this name");
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
@@ -254,7 +254,7 @@ export class Tasks {
   ): Promise<{ definition: Definition; change: TaskChange; before: Before }> {
     const { vault } = this.#tokens;
     const newest = await this.find(at.container, at.name);
-    throwUnless(condition, newest);
+    condition(newest?.etag ?? null);
     const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
     const change = await this.#changeOf(read, active);
     const before = { newest, active };
@@ -368,14 +368,6 @@ function ofNoCode({ modules, typescript, url }: TaskMembers): MemberFault[] {
 
 function chainOf(by: Claims): string[] {
   return by.admin ? [] : [by.jti, ...by.parents];
-}
-
-function throwUnless(condition: Condition, task: Task | null): void {
-  if (condition(task?.etag ?? null)) return;
-  throw new Problem(
-    "precondition_failed",
-    task ? "the ETag of the task does not match If-Match" : "the container has no task with this name",
-  );
 }
 
 function contended(): Problem {

@@ -2,10 +2,12 @@ import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { type Claims, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
+import { requireAdmin, requireContainer, requireVerb, tokenOutOfReach } from "../permissions.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
-import { containerName, decode } from "../target.ts";
+import { containerName } from "../target.ts";
+import { jtiOf } from "./jti.ts";
 import { DETAIL } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 import {
@@ -14,7 +16,6 @@ import {
   audit,
   authenticate,
   type Call,
-  forbidden,
   json,
   lastSegment,
   resource,
@@ -29,8 +30,9 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const { claims } = caller;
     const name = containerName(lastSegment(call));
     const detail = wantsDetail(call);
-    const permitted = administrate ? claims.admin : permitsContainer(claims, name) && permitsVerb(claims, "limits");
-    if (!permitted) throw forbidden();
+    if (administrate) requireAdmin(claims, "resetting limits");
+    else requireVerb(claims, "limits", "reading limits");
+    requireContainer(claims, name, "reading limits");
     return [name, caller, detail];
   };
   const answerContainer = async (name: string, by: Caller, detail: boolean): Promise<Response> => {
@@ -69,9 +71,12 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const caller = await authenticate(call, dependencies);
     const { claims } = caller;
     const detail = wantsDetail(call);
-    const jti = decode(lastSegment(call)) ?? "";
-    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.store)));
-    if (!permitted) throw forbidden();
+    const jti = jtiOf(lastSegment(call));
+    if (administrate) requireAdmin(claims, "resetting limits");
+    else if (!claims.admin && !(await mayRead(jti, claims, tokens.store))) {
+      if (!permitsVerb(claims, "tasks")) requireVerb(claims, "limits", "reading limits");
+      throw tokenOutOfReach("reading the limits", "itself and the tasks below it");
+    }
     return [jti, caller, detail];
   };
   const answerToken = async (jti: string, { claims: by }: Caller, detail: boolean): Promise<Response> => {

@@ -1,14 +1,15 @@
 import { checkCode } from "../../containers/code-check.ts";
 import { Problem } from "../../errors.ts";
+import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { requireContainer, requireVerb } from "../permissions.ts";
 import { containerName, taskName } from "../target.ts";
 import { sourceOfTask } from "../task-source.ts";
-import { matches, matchesNone } from "./etags.ts";
+import { matchesNone, requireMatch, requireNoMatch } from "./etags.ts";
 import { listPage } from "./list-page.ts";
 import { DRY_RUN, LABELLED_PAGE, TASK_SOURCE } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
@@ -18,7 +19,6 @@ import {
   audit,
   authenticate,
   type Call,
-  forbidden,
   type Handler,
   json,
   jsonText,
@@ -31,6 +31,7 @@ import { isSource, readTaskMembers } from "./task-body.ts";
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
+const ROLL_BACK = 'Send JSON with the version, such as {"version":3}. GET .../versions lists the stored ones.';
 
 /** Serves named tasks. A token needs the verb `tasks` and the task's container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
@@ -47,9 +48,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         if (!task) throw noSuchTask();
         const end = tasks.endOf(task);
         const { headers } = call.env.incoming;
-        if (!matches(task.etag, headers)) {
-          throw new Problem("precondition_failed", "the ETag of the task does not match If-Match");
-        }
+        requireMatch(task.etag, headers);
         // The tag stays the same when a task ends, so the client may not have received this change yet.
         if (!end.expired && !end.revoked && !matchesNone(task.etag, headers))
           return notModified(["ETag", quoted(task)]);
@@ -92,9 +91,9 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       await issueRate.look(by);
-      const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by));
+      const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by, ROLL_BACK));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
-      await auditTask(call, dependencies, `task rolled back to version ${version}`, task, by, "task rolled back");
+      await auditTask(call, dependencies, "task rolled back", task, by, `task rolled back to version ${version}`);
       return answer(200, task);
     },
   });
@@ -102,7 +101,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
 
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
 async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
-  if (!permitsVerb(by.claims, "run")) throw forbidden();
+  requireVerb(by.claims, "run", "a dry run");
   const members = await readTaskMembers(call, dependencies, by);
   const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
   const { incoming, outgoing } = call.env;
@@ -147,7 +146,8 @@ function noSuchTask(): Problem {
 }
 
 function requireTasksVerb(by: Caller, container: string): void {
-  if (!permitsContainer(by.claims, container) || !permitsVerb(by.claims, "tasks")) throw forbidden();
+  requireVerb(by.claims, "tasks", "reading and changing tasks");
+  requireContainer(by.claims, container, "tasks");
 }
 
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
@@ -157,7 +157,10 @@ const NAME = 4;
 /** Returns the precondition of a request (RFC 9110, section 13.1), so that a client overwrites no unseen change. */
 function conditionOf(call: Call): Condition {
   const { headers } = call.env.incoming;
-  return (etag) => matches(etag, headers) && matchesNone(etag, headers);
+  return (etag) => {
+    requireMatch(etag, headers);
+    requireNoMatch(etag, headers);
+  };
 }
 
 function answer(status: number, task: Task, more: object = {}): Response {
@@ -188,11 +191,11 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
 async function auditTask(
   call: Call,
   dependencies: ApiDependencies,
-  change: string,
+  action: AuditAction,
   task: Task,
   by: Caller,
-  action: string = change,
+  line?: string,
 ): Promise<void> {
   const { container, name, version, caller } = task;
-  await audit(call, dependencies, change, by, { container, task: name, version, token: caller.claims.jti }, action);
+  await audit(call, dependencies, action, by, { container, task: name, version, token: caller.claims.jti }, line);
 }

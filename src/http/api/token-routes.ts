@@ -1,18 +1,10 @@
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsVerb } from "../../tokens/claims.ts";
-import { decode } from "../target.ts";
+import type { Claims } from "../../tokens/claims.ts";
+import { requireVerb, tokenOutOfReach } from "../permissions.ts";
+import { jtiOf } from "./jti.ts";
 import { TOKEN_PAGE } from "./queries.ts";
 import { readJson } from "./read-json.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  audit,
-  authenticate,
-  forbidden,
-  json,
-  lastSegment,
-  resource,
-} from "./route.ts";
+import { type Api, type ApiDependencies, audit, authenticate, json, lastSegment, resource } from "./route.ts";
 import { serveSecrets } from "./secret-routes.ts";
 import { inspectToken, listTokens, serveIntrospection } from "./token-inspection.ts";
 
@@ -34,9 +26,13 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       GET: listTokens(dependencies),
       POST: async (call) => {
         const by = await authenticate(call, dependencies);
-        if (!permitsVerb(by.claims, "issue")) throw forbidden();
+        requireVerb(by.claims, "issue", "issuing a token");
         await issueRate.look(by);
-        const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
+        const issued = await tokens.issue(
+          await readJson(call, dependencies, by, '{"containers":["acme"]}'),
+          by,
+          quotas,
+        );
         await audit(call, dependencies, "token issued", by, { token: issued.jti });
         return json(201, issued);
       },
@@ -48,8 +44,13 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const caller = await authenticate(call, dependencies);
       const { claims: by } = caller;
-      const jti = decode(lastSegment(call)) ?? "";
-      if (!(await mayRevoke(by, jti))) throw forbidden();
+      const jti = jtiOf(lastSegment(call));
+      if (!(await mayRevoke(by, jti))) {
+        throw tokenOutOfReach(
+          "revoking the token",
+          by.selfRevoke ? "itself and the tokens below it" : "the tokens below it",
+        );
+      }
       // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
       // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
