@@ -169,8 +169,6 @@ describe("a jti that is none", () => {
     ["GET", "/api/tokens/nope"],
     ["DELETE", "/api/tokens/nope"],
     ["PUT", "/api/tokens/nope/secrets"],
-    ["GET", "/api/limits/token/nope"],
-    ["DELETE", "/api/limits/token/nope"],
   ];
   mistakes(
     rows.map(([method, target]) => ({
@@ -178,6 +176,18 @@ describe("a jti that is none", () => {
       ...{ detail: /"nope" is not the jti of a token/, hint: /UUID in lower case/ },
     })),
   );
+
+  it("reads as the limits of the service, with a hint, because another node may have signed the token", async () => {
+    for (const jti of ["nope", JTI]) {
+      const { status, headers } = await service.request("GET", `/api/limits/token/${jti}`);
+      assert.equal(status, 200);
+      assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here\./);
+    }
+    const { jti } = (await service.request("POST", "/api/tokens", { json: { containers: ["a"] } })).json() as {
+      jti: string;
+    };
+    assert.ok(!("caisson-hint" in (await service.request("GET", `/api/limits/token/${jti}`)).headers));
+  });
 });
 
 describe("a wrong member of a body", () => {

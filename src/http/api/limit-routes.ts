@@ -6,8 +6,7 @@ import { type Claims, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
 import { requireAdmin, requireContainer, requireVerb, tokenOutOfReach } from "../permissions.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
-import { containerName } from "../target.ts";
-import { jtiOf } from "./jti.ts";
+import { containerName, decode } from "../target.ts";
 import { DETAIL } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 import {
@@ -20,6 +19,12 @@ import {
   lastSegment,
   resource,
 } from "./route.ts";
+
+/** A token that another node signed is not stored here, so an unknown jti is no error. */
+const UNKNOWN_JTI: readonly string[] = [
+  "Caisson-Hint",
+  "No token with this jti is stored here. These are the limits of the service. GET /api/tokens lists the stored tokens.",
+];
 
 /** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
@@ -71,7 +76,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const caller = await authenticate(call, dependencies);
     const { claims } = caller;
     const detail = wantsDetail(call);
-    const jti = jtiOf(lastSegment(call));
+    const jti = decode(lastSegment(call)) ?? "";
     if (administrate) requireAdmin(claims, "resetting limits");
     else if (!claims.admin && !(await mayRead(jti, claims, tokens.store))) {
       if (!permitsVerb(claims, "tasks")) requireVerb(claims, "limits", "reading limits");
@@ -85,9 +90,9 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
     // A caller that may read the limits of a token has named its jti.
-    return record(usage, [usage], detail, (window, limit) =>
-      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" },
-    );
+    const origin: Parameters<typeof limitDetail>[1] = (window, limit) =>
+      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" };
+    return record(usage, [usage], detail, origin, claims ? [] : UNKNOWN_JTI);
   };
   resource(
     api,
@@ -129,6 +134,8 @@ function record(
   all: readonly KeyReading[],
   detail: boolean,
   origin: Parameters<typeof limitDetail>[1],
+  headers: readonly string[] = [],
 ): Response {
-  return json(200, detail ? limitDetail(usage, origin) : limitRecord(usage), rateLimitHeaders(all));
+  const body = detail ? limitDetail(usage, origin) : limitRecord(usage);
+  return json(200, body, [...rateLimitHeaders(all), ...headers]);
 }

@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
  * @param expected null if the operator set none
  */
 export function isMetricsToken(given: string, expected: string | null): boolean {
-  return expected !== null && timingSafeEqual(hashOf(given), hashOf(expected));
+  return Boolean(expected) && timingSafeEqual(hashOf(given), hashOf(expected!));
 }
 
 function hashOf(token: string): Buffer {
