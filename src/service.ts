@@ -117,7 +117,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
-  const metricsToken = await readMetricsToken(config.metricsToken);
+  const metricsToken = readMetricsToken(config.metricsToken);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());

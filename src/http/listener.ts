@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -6,6 +5,7 @@ import type { Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 
 import type { Config } from "../config.ts";
+import { readNamedFile } from "../config/read-file.ts";
 import { Problem } from "../errors.ts";
 import { clientNetwork } from "./address.ts";
 import { makeApi } from "./api/api.ts";
@@ -103,8 +103,8 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const server = withTls
     ? createTlsServer({
         ...options,
-        cert: readFileSync(tlsCert),
-        key: readFileSync(tlsKey),
+        cert: readNamedFile("--tls-cert", tlsCert),
+        key: readNamedFile("--tls-key", tlsKey),
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);

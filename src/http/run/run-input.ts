@@ -106,7 +106,7 @@ async function readCode(
     return { code, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
-    throw error;
+    throw withEncoding(error, request);
   }
 }
 
@@ -117,6 +117,14 @@ function toFetch(url: string | null, { taskUrlLimit }: InputDependencies["config
   throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });
+}
+
+/** Names the encoding of a body that could not be read: the service decodes none. */
+function withEncoding(error: unknown, { headers }: RunCall["request"]): unknown {
+  const encoding = headers["content-encoding"];
+  if (!(error instanceof Problem) || error.code !== "request_invalid" || encoding === undefined) return error;
+  const detail = `the body has the content encoding ${JSON.stringify(encoding.slice(0, 64))}, and the service decodes none`;
+  return new Problem("request_invalid", detail, { status: 415, hint: "Send the body without Content-Encoding." });
 }
 
 function nothing(): void {}
