@@ -17,7 +17,9 @@ const OFFLINE_SETTINGS = ["keys", "secretsKey", "redis", "redisPasswordFile", "r
 export function tokenCommand(): Command {
   return new Command("token").description("issue tokens")
     .addCommand(issueCommand())
-    .showHelpAfterError("The form is: caisson token issue --container acme");
+    .showHelpAfterError(
+      "The form is: caisson token issue --container acme. GET /api/tokens lists tokens, DELETE /api/tokens/{jti} revokes one.",
+    );
 }
 
 function issueCommand(): Command {

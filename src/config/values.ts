@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import path from "node:path";
 
-import { parseDuration, parseSize } from "../units.ts";
+import { formatSize, parseDuration, parseSize } from "../units.ts";
 
 /** The maximum number of runs by window. An absent window has no limit. */
 export type WindowLimits = Readonly<Record<string, number>>;
@@ -64,7 +64,7 @@ export function duration(leastMs: number): (input: string) => number {
 export function size(leastBytes: number): (input: string) => number {
   return (input) => {
     const value = parseSize(input);
-    if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${leastBytes} bytes`);
+    if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${formatSize(leastBytes)}`);
     return value;
   };
 }

@@ -40,6 +40,7 @@ const MAX_REFERENCE = 2_048;
 /** Returns the hint for a text that is not code of these languages, or that only names code. */
 function otherText(text: string): string | null {
   if (PYTHON.test(text)) return "The text looks like Python. Only JavaScript and TypeScript run here.";
+  if (/^\s*<\?php\b/.test(text)) return "The text is PHP. Only JavaScript and TypeScript run here.";
   if (text.length > MAX_REFERENCE) return null;
   const trimmed = text.trim();
   if (/^https?:\/\/\S+$/.test(trimmed)) return "The text is a URL. Name code by its URL as task_url in the query.";

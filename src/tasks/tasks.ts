@@ -24,7 +24,7 @@ import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
-import { overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
+import { droppedSecrets, overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
 import { describing, ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -56,6 +56,14 @@ export interface DraftTask extends TaskRef {
 
 /** The effect of a PUT on a task. */
 export type Change = "made" | "changed" | "none";
+
+/** A task after a PUT. */
+export interface Changed {
+  readonly task: Task;
+  readonly change: Change;
+  /** The names of the secrets that the change has removed. */
+  readonly dropped: readonly string[];
+}
 
 /** Checks the code of a request before it is stored. */
 export type CodeCheck = (code: TaskCode) => Promise<void>;
@@ -135,7 +143,7 @@ export class Tasks {
     by: Caller,
     condition: Condition,
     check?: CodeCheck,
-  ): Promise<{ task: Task; change: Change }> {
+  ): Promise<Changed> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayBeUnchanged: true,
@@ -230,17 +238,18 @@ export class Tasks {
       mayBeUnchanged,
       check,
     }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
-  ): Promise<{ task: Task; change: Change }> {
+  ): Promise<Changed> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { definition, change, before } = await this.#define(at, read, by, condition);
       const { newest, active } = before;
-      if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none" };
+      if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none", dropped: [] };
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
       await this.#options.admitIssue(by);
       if (check && change.code && isCodeGiven(read.members)) await check(change.code);
+      const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
       const task = await this.#write(at, definition, { newest, active }, by);
-      if (task) return { task, change: newest ? "changed" : "made" };
+      if (task) return { task, change: newest ? "changed" : "made", dropped };
     }
     throw contended();
   }

@@ -1,5 +1,6 @@
 import { checkCode } from "../../containers/code-check.ts";
 import { Problem } from "../../errors.ts";
+import { listed } from "../../nearest.ts";
 import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
@@ -31,6 +32,7 @@ import { isSource, readTaskMembers } from "./task-body.ts";
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
+const MAX_SECRETS_NAMED = 10;
 const ROLL_BACK = 'Send JSON with the version, such as {"version":3}. GET .../versions lists the stored ones.';
 
 /** Serves named tasks. A token needs the verb `tasks` and the task's container. */
@@ -65,10 +67,10 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         await issueRate.look(by);
         const members = await readTaskMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
-        const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
+        const { task, change, dropped } = await tasks.put(ref, members, by, conditionOf(call), check);
         // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
         if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
-        return answer(change === "made" ? 201 : 200, task);
+        return answer(change === "made" ? 201 : 200, task, {}, hintOfDropped(dropped));
       },
       DELETE: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
@@ -163,8 +165,15 @@ function conditionOf(call: Call): Condition {
   };
 }
 
-function answer(status: number, task: Task, more: object = {}): Response {
-  return json(status, { ...describe(task), ...more }, ["ETag", quoted(task)]);
+/** Names secrets that a change of code removed: the next run would be the first to notice. */
+function hintOfDropped(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const which = listed(names, MAX_SECRETS_NAMED);
+  return ["Caisson-Hint", `Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`];
+}
+
+function answer(status: number, task: Task, more: object = {}, headers: readonly string[] = []): Response {
+  return json(status, { ...describe(task), ...more }, ["ETag", quoted(task), ...headers]);
 }
 
 function quoted({ etag }: Task): string {

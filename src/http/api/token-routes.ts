@@ -8,6 +8,11 @@ import { type Api, type ApiDependencies, audit, authenticate, json, lastSegment,
 import { serveSecrets } from "./secret-routes.ts";
 import { inspectToken, listTokens, serveIntrospection } from "./token-inspection.ts";
 
+const UNKNOWN_JTI: readonly string[] = [
+  "Caisson-Hint",
+  "No token with this jti is stored here. It is revoked nevertheless; compare it with GET /api/tokens.",
+];
+
 /** Serves issuing and revoking. Administrators may revoke all tokens, other tokens may revoke their descendants. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
   const { tokens, config, issueRate } = dependencies;
@@ -55,7 +60,9 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
       // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
       if (first) await audit(call, dependencies, "token revoked", caller, { token: jti });
-      return json(200, { jti, revoked: true });
+      // A token that another node signed may not be stored here, so an unknown jti is no error.
+      const isKnown = jti === by.jti || (await tokens.store.issued(jti)) !== undefined;
+      return json(200, { jti, revoked: true }, isKnown ? [] : UNKNOWN_JTI);
     },
   });
 }
