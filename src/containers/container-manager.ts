@@ -86,9 +86,9 @@ export class ContainerManager {
     return { parties: container?.slots.size ?? 0, running: container?.taken ?? 0 };
   }
 
-  /** Lets the guests of a container end when their runs have ended. The next run gets a new guest. */
-  replaceGuests(name: string, nowMs: number): void {
-    for (const slot of this.#containers.get(name)?.slots.values() ?? []) slot.replaceGuest(nowMs);
+  /** As `Container.replaceGuests`. */
+  replaceGuests(name: string, nowMs: number, problem: Problem | null): void {
+    this.#containers.get(name)?.replaceGuests(nowMs, problem);
   }
 
   /** Refuses new runs from now on. */

@@ -24,9 +24,38 @@ export class Container {
   readonly publicUse: PublicUse = new PublicUse();
   /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
+  #replacements = 0;
+  /** The last replacement that ended runs, and its answer to them. */
+  #ended: { readonly replacement: number; readonly problem: Problem } | null = null;
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  /** How often the guests were replaced by a request. */
+  get replacements(): number {
+    return this.#replacements;
+  }
+
+  /**
+   * Lets the guests finish their runs, and then ends them. The next run gets a new guest.
+   *
+   * @param problem the answer to the runs that wait for their code or their guest; null if they may begin
+   */
+  replaceGuests(nowMs: number, problem: Problem | null): void {
+    this.#replacements++;
+    if (problem) this.#ended = { replacement: this.#replacements, problem };
+    for (const slot of this.slots.values()) slot.replaceGuest(nowMs);
+  }
+
+  /**
+   * Call it before an admitted run begins.
+   *
+   * @param since `replacements` at its admission
+   * @throws {Problem} if a replacement since then ends the run
+   */
+  mustNotBeEnded(since: number): void {
+    if (this.#ended && this.#ended.replacement > since) throw this.#ended.problem;
   }
 }
 

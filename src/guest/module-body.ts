@@ -12,6 +12,11 @@ export interface ModuleBody {
   readonly tail: string;
   /** The built-in modules that the head reads, each by its place in this list. */
   readonly imports: readonly ModuleImport[];
+  /**
+   * Set if the text means the same as the module only if this text parses in its place too: if each `await` that V8 could take
+   * for a name is an operator, in an async function.
+   */
+  readonly trial: string | null;
 }
 
 export interface ModuleImport {
@@ -26,6 +31,13 @@ export const BODY_PARAMETERS: string[] = ["$imports$", "$exports$"];
 export const DEFAULT_NAME = "$default$";
 
 const OWN_NAMES = /\$(?:imports|exports|default)\$/;
+/**
+ * What has another meaning in a function than in a module, or may: the names of a function, comments as in HTML, and a string
+ * over several lines, in which an export is no statement.
+ */
+const OTHERWISE = /\barguments\b|\bnew\s*\.\s*target\b|<!--|-->|\\\r?\n/;
+/** An `await` that can be a name: what follows it may continue an expression or begin the next statement. */
+const DOUBTFUL_AWAIT = /(?<![\w$#]|(?<!\.\.)\.|\bfor\s{1,9})await(?![\w$])(?![ \t]+[\w$"'])/g;
 /** Names for which Node explains that a module does not have them. */
 const COMMON_JS = /\b(?:module\.exports|exports\.\w)/;
 /** Every `export` and each static `import` must be found by these patterns at the start of its line. */
@@ -54,7 +66,7 @@ const SPECIFIER = new RegExp(String.raw`^(${IDENTIFIER})(?:\s+as\s+(${IDENTIFIER
  */
 export function moduleBody(text: string, isBuiltin: (specifier: string) => boolean): ModuleBody | null {
   const statements = statementsOf(text);
-  if (statements === null || OWN_NAMES.test(text) || COMMON_JS.test(text)) return null;
+  if (statements === null || OWN_NAMES.test(text) || COMMON_JS.test(text) || OTHERWISE.test(text)) return null;
   const parts: string[] = [];
   const imports: ModuleImport[] = [];
   const bindings: string[] = [];
@@ -85,30 +97,31 @@ export function moduleBody(text: string, isBuiltin: (specifier: string) => boole
       if (named) parts[parts.length] = " ".repeat("export default".length);
       else if (nameless) parts[parts.length] = withName(nameless[0]);
       // As long as `export default`.
-      else parts[parts.length] = `${DEFAULT_NAME}=    `;
-      if (!named && !nameless) bindings[bindings.length] = `let ${DEFAULT_NAME};`;
+      else parts[parts.length] = `let ${DEFAULT_NAME}=`;
       end = at + (nameless ? nameless[0].length : "export default".length);
       continue;
     }
     const declared = matchAt(DECLARED, text, at);
-    if (!declared) return null;
+    if (!declared || exported.includes(declared[1]!)) return null;
     exported[exported.length] = declared[1]!;
     parts[parts.length] = "      ";
     end = at + "export".length;
   }
   parts[parts.length] = text.slice(end);
+  const body = parts.join("");
   return {
     head: `"use strict";${bindings.join("")}`,
-    text: parts.join(""),
+    text: body,
     tail: `\n;$exports$({__proto__:null,${exported.join(",")}})`,
     imports,
+    trial: body.search(DOUBTFUL_AWAIT) === -1 ? null : body.replace(DOUBTFUL_AWAIT, "await 0+ "),
   };
 }
 
 /** A module with more imports and exports is loaded. */
 const MAX_STATEMENTS = 100;
-/** The marks of comments of several lines, of templates and of blocks, in which an import or export is no statement. */
-const QUOTES = /`|\/\*|\*\/|[{}]/g;
+/** Templates, comments of several lines, and brackets, in which an import or export is no statement. */
+const QUOTES = /`|\/\*(?:[^]*?\*\/)?|[{}()[\]]/g;
 
 /** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */
 function statementsOf(text: string): number[] | null {
@@ -127,21 +140,19 @@ function statementsOf(text: string): number[] | null {
 }
 
 /**
- * Whether the end of a text is between two statements: in no comment, template or block. It is false for some texts that end
+ * Whether the end of a text is between two statements: in no comment, template or bracket. It is false for some texts that end
  * there, such as those with a template, or with a bracket in a string.
  */
 function endsBetween(text: string): boolean {
-  let isComment = false;
   let depth = 0;
   QUOTES.lastIndex = 0;
   for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
     const [mark] = match;
-    if (mark === "`") return false;
-    if (mark === "{") depth += 1;
-    else if (mark === "}") depth -= 1;
-    else isComment = mark === "/*";
+    if (mark === "`" || mark === "/*") return false;
+    if ("{([".includes(mark)) depth += 1;
+    else if ("})]".includes(mark)) depth -= 1;
   }
-  return depth === 0 && !isComment;
+  return depth === 0;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

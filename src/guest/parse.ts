@@ -52,9 +52,10 @@ export function parseModuleBody(text: string): Compiled | SyntaxFailure {
 export type EvaluateModule = (imports: readonly object[], exported: (namespace: object) => void) => void;
 
 /** Compiles a module that was rewritten as the body of a function. @returns null if V8 rejects it */
-export function compileModuleBody({ head, text, tail }: ModuleBody, filename: string): EvaluateModule | null {
+export function compileModuleBody({ head, text, tail, trial }: ModuleBody, filename: string): EvaluateModule | null {
   const origin = { filename, columnOffset: -head.length, importModuleDynamically };
   try {
+    if (trial !== null) compileFunction(head + trial + tail, BODY_PARAMETERS);
     return compileFunction(head + text + tail, BODY_PARAMETERS, origin) as EvaluateModule;
   } catch {
     return null;

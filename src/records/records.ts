@@ -84,6 +84,7 @@ export class Records {
     this.#store?.add(kept);
     this.#drain?.add({
       family: kept.family,
+      network: kept.network,
       container: run.container,
       leastBytes: leastBytesOf(kept.record),
       text: () => JSON.stringify(kept.record),

@@ -30,6 +30,8 @@ export interface Task {
   readonly inline: boolean;
   /** Whether the stored code is packed, see `task-code.ts`. */
   readonly packed: boolean;
+  /** Whether the stored code may define a fetch handler, which then answers preflights. */
+  readonly mayHandleFetch: boolean;
   /** The owner of its secrets. Different code has a different owner, so that no code receives secrets for other code. */
   readonly owner: Owner;
   /** The `jti`s of the token that set the secrets and of all tokens above it; empty for an administrator. */
@@ -55,6 +57,7 @@ export interface TaskRecord {
   readonly labels?: Labels;
   readonly description?: string;
   readonly packed?: boolean;
+  readonly mayHandleFetch?: boolean;
   readonly inline: boolean;
   readonly secretsId: string;
   readonly secretsBy: readonly string[];
@@ -65,7 +68,14 @@ export interface TaskRecord {
 }
 
 /** The members that a record may lack. */
-const DEFAULTS = { errors: "hidden", record: null, labels: {}, description: null, packed: false } as const;
+const DEFAULTS = {
+  errors: "hidden",
+  record: null,
+  labels: {},
+  description: null,
+  packed: false,
+  mayHandleFetch: false,
+} as const;
 
 /** Reads a stored record. @throws {Error} when this version has not written it. */
 export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {

@@ -20,6 +20,7 @@ import {
   type TaskRef,
   taskPayload,
 } from "./definition.ts";
+import { mayHandleFetch } from "./fetch-handler.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
@@ -316,6 +317,8 @@ export class Tasks {
       ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
       ...{ errors: definition.errors, record: definition.record, ...describing(definition) },
       packed: definition.code !== null && isPacked(definition.code),
+      // Found here and not at each preflight, which anyone may send and which nothing counts.
+      mayHandleFetch: definition.code !== null && mayHandleFetch(definition.code),
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
     };

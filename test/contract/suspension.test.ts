@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import type { AuditEntry } from "../../src/records/audit/audit.ts";
+import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord } from "./record.ts";
@@ -25,16 +27,34 @@ const STREAMING = `((pulls) => new Response(new ReadableStream({
     },
   }, { highWaterMark: 0 })))(0)`;
 
-const FLAGS = [...NO_WALL, "--log-level", "debug"];
+const flags = (): string[] => [...NO_WALL, "--log-level", "debug", "--egress-allow", code.address];
 
 let home: Home;
 let service: Service;
+let code: CodeServer;
+/** The requests for code that wait for their answer. */
+const fetches: ServerResponse[] = [];
 
 before(async () => {
   home = await makeHome();
-  service = await startService(FLAGS, home);
+  code = await serveCode((_, response) => fetches.push(response));
+  service = await startService(flags(), home);
 });
-after(() => leave(service, home));
+after(async () => {
+  await leave(service, home);
+  await code.close();
+});
+
+/** Begins a run that waits for its code. @returns a function that sends the code and returns the answer */
+async function waitingRun(container: string, options: RequestOptions = {}): Promise<() => Promise<Answer>> {
+  const run = service.request("POST", `/api/run/${container}`, { query: { task_url: code.url }, ...options });
+  await until(() => fetches.length === 1, "the service fetches the code");
+  const response = fetches.pop()!;
+  return () => {
+    response.end("() => globalThis.mark = (globalThis.mark ?? 0) + 1");
+    return run;
+  };
+}
 
 interface View {
   limits: object;
@@ -159,7 +179,7 @@ describe("a suspended container", () => {
       await act(`back-${end}`, "suspend");
       await act(`back-${end}`, "resume");
       await service[end]();
-      service = await startService(FLAGS, home);
+      service = await startService(flags(), home);
       assertProblem(await service.run(`kept-${end}`, "1"), 403, "container_suspended");
       assert.equal((await service.run(`back-${end}`, "1")).status, 200);
     });
@@ -241,6 +261,31 @@ describe("a suspended container", () => {
     assertProblem(await service.request("POST", "/api/containers/-/suspend"), 400, "container_invalid");
     assertProblem(await service.request("POST", "/api/containers/a/pause"), 404, "not_found");
   });
+});
+
+describe("a run that waits for its code", () => {
+  for (const action of ["suspend", "restart"]) {
+    it(`begins after a ${action} that lets runs finish, in a guest that takes no further run`, async () => {
+      const container = `waits-${action}`;
+      const send = await waitingRun(container);
+      await act(container, action);
+      assert.equal((await send()).json(), 1);
+      if (action === "suspend") await act(container, "resume");
+      assert.equal((await service.run(container, "globalThis.mark ?? null")).json(), null);
+    });
+
+    it(`does not begin after a ${action} with now=true, in a fresh guest either`, async () => {
+      const container = `ends-${action}`;
+      const fresh = await service.issue({ containers: [container], fresh: true });
+      const [status, name] = action === "suspend" ? ([403, "suspended"] as const) : ([500, "restarted"] as const);
+      for (const options of [{}, { token: fresh }]) {
+        const send = await waitingRun(container, options);
+        await act(container, action, { query: { now: "true" } });
+        assertProblem(await send(), status, `container_${name}`);
+        if (action === "suspend") await act(container, "resume");
+      }
+    });
+  }
 });
 
 describe("a restart of a container", () => {

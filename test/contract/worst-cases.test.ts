@@ -236,6 +236,24 @@ const WORST: readonly Worst[] = [
     make: () => Promise.resolve(() => post(`/api/run/worst?${"a&".repeat(7_000)}`, "1")),
   },
   {
+    name: "a query with one parameter as often as possible, without a token",
+    status: 400,
+    make: () => Promise.resolve(() => service.request("GET", `/api/usage?${"label&".repeat(2_650)}`, { token: null })),
+  },
+  {
+    name: "a task whose modules have as many words as possible that may define a fetch handler, and its preflight",
+    status: 204,
+    make: async () => {
+      const text = `/*${"fetch(".repeat(1_000)}*/`;
+      const modules = Object.fromEntries(Array.from({ length: 98 }, (_, at) => [`./m${at}.js`, text]));
+      let puts = 0;
+      return async () => {
+        const path = await putTask("preflight", `() => ${puts++}`, { modules, public: true });
+        return service.request("OPTIONS", path, { token: null });
+      };
+    },
+  },
+  {
     name: "a result of the maximum size",
     status: 200,
     make: () => Promise.resolve(() => post("/api/run/worst", `"é".repeat(${3 * MIB - 10})`)),

@@ -13,6 +13,7 @@ function evaluate(text: string): Record<string, unknown> {
     filename: "task.js",
     columnOffset: -body.head.length,
   }) as (imports: object[], exports: (found: Record<string, unknown>) => void) => void;
+  if (body.trial !== null) vm.compileFunction(body.head + body.trial + body.tail, [...BODY_PARAMETERS]);
   let exported: Record<string, unknown> | null = null;
   const imports = body.imports.map(({ specifier }) => {
     const module = process.getBuiltinModule(specifier) as object;
@@ -54,6 +55,13 @@ const MODULES = [
   "export default typeof module + typeof this",
   "export default 1 // the end",
   "'use strict'\nexport default 1",
+  "export default async () => await (async () => 5)()",
+  "export default async () => { const [a] = await [1]; return a + (await\n(2)) + await -1 }",
+  "async function get() { return await (await Promise.all([1])).length }\nexport default get",
+  "export default async () => { for await (const a of [1]) return a }",
+  "export default () => ({ a: 1 }).await",
+  "const type = 'image/png' /* of the answer */\nexport default type",
+  "const f = (a) => a\nexport default f([1, 2].at(1))",
 ];
 
 /** Texts that are no module for a body: Node's loader decides. */
@@ -76,6 +84,16 @@ const OTHERS = [
   "{\nexport default 1\n}",
   "function f() {\nimport fs from 'node:fs'\n}\nexport default 1",
   "module.exports = 1\nexport default 2",
+  'const s = "usage: \\\nexport default 5";\nreturn s',
+  "2 */*\nexport const y = 1\n*/ 3",
+  "export default () => { const b = 0, a = -1; return a<!--b\n}",
+  "<!-- hi\nexport default () => 1",
+  "export const a = 1\n--> hi",
+  "[].push(\nexport default 5\n)",
+  "export default arguments.length",
+  "export default () => 1\nnew.target",
+  "export const a = 1\nexport { b }; const b = 1",
+  "export const a = 1\nexport function a() {}",
   "6 * 7",
   "return 1",
   "",
@@ -112,6 +130,24 @@ describe("moduleBody", () => {
       "export default 1\nwith ({}) {}",
       "import { join } from 'path'\nconst join = 1\nexport default join",
       "let a\nexport let a = 1",
+      "export default 1, 2",
+    ]) {
+      assert.throws(() => evaluate(text), SyntaxError, text);
+    }
+  });
+
+  it("compares an await that could be a name with V8: it is one outside of async functions", () => {
+    for (const text of [
+      "const x = await (Promise.resolve(5))\nexport default () => x",
+      "export default await [1]",
+      "if (1) { await\n(1) }\nexport default 1",
+      "export default () => await (1)",
+      "export default await -1",
+      "export default await /a/",
+      "await `a`\nexport default 1".replace("`a`", "+1"),
+      "const await = 7\nexport default await",
+      "export default (await) => await",
+      "let a = 1\nawait\na\nexport default a",
     ]) {
       assert.throws(() => evaluate(text), SyntaxError, text);
     }

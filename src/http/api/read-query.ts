@@ -15,10 +15,12 @@ export function readQuery<T>(target: string, schema: Query<T>): T {
   const { query } = parseTarget(target);
   const faults: MemberFault[] = [];
   const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
+  const repeatable: string[] = [];
   for (const [name, value] of query) {
     if (name === "key") continue;
     if (name === REPEATABLE) {
-      given[name] = query.getAll(name);
+      repeatable.push(value);
+      given[name] = repeatable;
       continue;
     }
     if (name in given) faults.push({ member: name.slice(0, 64), detail: "occurs more than once" });

@@ -31,6 +31,8 @@ export interface Streamed {
 export interface AnswerBody extends Readable {
   /** Returns the whole body if it is complete, otherwise null. May be called once, before the stream is read. */
   takeWhole(): Buffer | null;
+  /** Discards the body, because its answer has only a head. A body that does not end soon ends its run, as if the client had left. */
+  discard(): void;
   /** Called when the guest has sent the whole body. The client may not have read it yet. */
   onComplete: (() => void) | null;
 }
@@ -120,7 +122,10 @@ export class Execution implements RunListener {
   head(head: HeadMessage, answersBy: AnswersBy = "value"): void {
     const isOfHandler = answersBy === "fetch";
     this.#observer.responded(head, isOfHandler);
-    this.#body = new Body((bytes) => this.#guest?.grant(this.#id, bytes));
+    this.#body = new Body(
+      (bytes) => this.#guest?.grant(this.#id, bytes),
+      () => this.abandon(),
+    );
     this.#resolve({ head, body: this.#body, isOfHandler });
   }
 
@@ -157,18 +162,23 @@ export class Execution implements RunListener {
 const EMPTY = Buffer.alloc(0);
 /** How many times larger than a view its buffer may be. A larger buffer would waste memory, so the view is copied. */
 const MAX_BUFFER_RATIO = 4;
+/** How much of a body is discarded, and for how long, until its run is abandoned. */
+const MAX_DISCARDED_BYTES = 256 * 2 ** 10;
+const MAX_DISCARD_MS = 1_000;
 
 /** A body that grants its bytes to the guest again after the client has read them. */
 class Body extends Readable implements AnswerBody {
   onComplete: (() => void) | null = null;
   readonly #grant: (bytes: number) => void;
+  readonly #abandon: () => void;
   #unread = 0;
   #whole = false;
 
-  constructor(grant: (bytes: number) => void) {
+  constructor(grant: (bytes: number) => void, abandon: () => void) {
     // The stream must not read ahead. Node counts only bytes, so it would buffer 65 536 frames of single bytes.
     super({ highWaterMark: 0 });
     this.#grant = grant;
+    this.#abandon = abandon;
     // The body may fail before it has a reader, and an unhandled error event would end the service.
     this.on("error", () => {});
   }
@@ -189,6 +199,20 @@ class Body extends Readable implements AnswerBody {
   takeWhole(): Buffer | null {
     if (!this.#whole || this.destroyed) return null;
     return (this.read() as Buffer | null) ?? EMPTY;
+  }
+
+  discard(): void {
+    let left = MAX_DISCARDED_BYTES;
+    const stop = (): void => {
+      this.#abandon();
+      this.destroy();
+    };
+    const timer = setTimeout(stop, MAX_DISCARD_MS).unref();
+    this.once("close", () => clearTimeout(timer));
+    this.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) stop();
+    });
   }
 
   override _read(): void {

@@ -1,35 +1,39 @@
 /** The bytes of a body that a record keeps. */
 const MAX_KEPT_BYTES = 64 * 2 ** 10;
+/** The room for the first bytes. It doubles when it is full. */
+const FIRST_BYTES = 1_024;
 
 /** The beginning of the body of a request, for the record of a task that says `record: "input"`. */
 export class KeptInput {
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
-  #text: string | null = null;
+  // One buffer: a body may arrive in chunks of one byte, and each buffer takes a hundred bytes more than its content.
+  #kept = Buffer.alloc(0);
+  #length = 0;
 
+  /** The memory that it takes. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#kept.length;
   }
 
   add(chunk: Buffer): void {
-    const left = MAX_KEPT_BYTES - this.#bytes;
-    if (left <= 0 || chunk.length === 0) return;
-    // A copy, because a chunk may be a part of a much longer buffer.
-    const kept = Buffer.from(chunk.subarray(0, left));
-    this.#chunks.push(kept);
-    this.#bytes += kept.length;
-    this.#text = null;
+    const bytes = Math.min(chunk.length, MAX_KEPT_BYTES - this.#length);
+    if (bytes === 0) return;
+    const length = this.#length + bytes;
+    if (length > this.#kept.length) {
+      const room = Math.max(length, 2 * this.#kept.length, FIRST_BYTES);
+      const grown = Buffer.alloc(Math.min(room, MAX_KEPT_BYTES));
+      this.#kept.copy(grown, 0, 0, this.#length);
+      this.#kept = grown;
+    }
+    chunk.copy(this.#kept, this.#length, 0, bytes);
+    this.#length = length;
   }
 
   /** The text of the bytes that have arrived, or null if they are not text in UTF-8. */
   get text(): string | null {
-    return (this.#text ??= this.#decode());
-  }
-
-  #decode(): string | null {
     try {
       // `stream`: the last character may be cut off.
-      return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(this.#chunks), { stream: true });
+      const decoder = new TextDecoder("utf-8", { fatal: true });
+      return decoder.decode(this.#kept.subarray(0, this.#length), { stream: true });
     } catch {
       return null;
     }

@@ -87,6 +87,7 @@ export const RECORD_OPTIONS: z.ZodType<Given> = z.strictObject({
  */
 export function readQueryOptions(search: URLSearchParams, resultLimit: number): RecordOptions {
   const given: Record<string, string> = {};
+  const found = new Set<string>();
   for (const [name, value] of search) {
     if (!IN_QUERY.includes(name) && !OTHERS.includes(name)) {
       throw new Problem(
@@ -97,9 +98,10 @@ export function readQueryOptions(search: URLSearchParams, resultLimit: number): 
         },
       );
     }
-    if (name !== "key" && search.getAll(name).length > 1) {
+    if (name !== "key" && found.has(name)) {
       throw new Problem("request_invalid", `the query contains ${name} more than once`);
     }
+    found.add(name);
     if (IN_QUERY.includes(name)) given[name] = value;
   }
   return optionsOf(given, resultLimit);

@@ -17,7 +17,7 @@ export function replaceGuests(
   guests: ReadonlySet<Guest>,
 ): void {
   const replace = (container: string, problem: Problem | null): void => {
-    containers.replaceGuests(container, performance.now());
+    containers.replaceGuests(container, performance.now(), problem);
     if (problem) endRuns(guests, container, problem);
   };
   policies.onSuspended((container, { endsRuns }) => replace(container, endsRuns ? endedBySuspension(container) : null));

@@ -243,7 +243,7 @@ export class RunAnswer {
   #sendBodiless(status: number, headers: string[], body: AnswerBody): void {
     this.#response.writeHead(status, headers);
     this.#response.end();
-    body.resume();
+    body.discard();
   }
 
   /** @param cors the CORS headers of the service, or none if the task has its own */

@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 import type { Params } from "../../tokens/claims.ts";
 import type { RunContext } from "../../wire/messages.ts";
-import { holdsOwnToken } from "../own-token.ts";
+import { holdsOwnToken, unescaped } from "../own-token.ts";
 import { publicTarget, type Target } from "../target.ts";
 import type { RunCall } from "./run-call.ts";
 
-/** Request headers that a task never receives: credentials, and headers that proxies add. */
-const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*)$/;
+/** Request headers that a task never receives: credentials, and headers that proxies add, also with the URL of the request. */
+const HIDDEN = /^(?:authorization|cookie|forwarded|proxy-.*|x-forwarded-.*|x-original-.*|x-envoy-.*|x-rewrite-ur[il])$/;
 const HOLDS_KEY = /[?&]key=/i;
 
 /**
@@ -67,11 +67,6 @@ function publicHeaders(headers: IncomingHttpHeaders): Record<string, string> {
     visible[name] = text;
   }
   return visible;
-}
-
-/** Replaces each escape by its character, because a query decoder also reads `%6Bey` as `key`. */
-function unescaped(text: string): string {
-  return text.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 /** The target that the task sees. The query of a recorded run belongs to the service, so the task has its own. */

@@ -13,7 +13,6 @@ import { authorizeRun } from "./authorize-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { fetchCode } from "./fetch-code.ts";
-import { mayHandleFetch } from "./fetch-handler.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
@@ -25,7 +24,7 @@ import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
 import { RunMeter } from "./run-meter.ts";
 import type { RunTrace } from "./run-trace.ts";
-import { mustNotEnd, mustTakeRuns } from "./suspension.ts";
+import { mustTakeRuns } from "./suspension.ts";
 
 /** The methods of the path of a run. Named tasks also take HEAD and OPTIONS. */
 const RUN_METHODS = "GET, POST, PUT, PATCH, DELETE";
@@ -64,7 +63,7 @@ export class RunEndpoint {
   async options(request: IncomingMessage, response: ServerResponse, target: Target, path: RunTarget): Promise<void> {
     const { tasks } = this.#with;
     const task = path.task === null ? null : await findTask(tasks, path);
-    if (task?.public && (!task.inline || mayHandleFetch(await tasks.codeOf(task)))) {
+    if (task?.public && (!task.inline || task.mayHandleFetch)) {
       return await this.handle(request, response, target, path);
     }
     response.writeHead(204, preflightHeaders(RUN_METHODS)).end();
@@ -123,6 +122,8 @@ export class RunEndpoint {
     mustTakeRuns(container, policies);
     const network = memory.isPublic ? memory.name : null;
     const reservation = containers.reserve(container, group, subject, performance.now(), network);
+    const { slot } = reservation;
+    const { replacements } = slot.container;
     // Called when the guest is done with the run or the client has left, and below when the run never begins.
     const release = (): void => containers.release(reservation);
     let begun = false;
@@ -131,10 +132,9 @@ export class RunEndpoint {
       if (kept) trace.keepInput(kept);
       call.recorded?.begin();
       const code = submitted ?? (await fetchCode(call, sources));
-      const { slot } = reservation;
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
-      mustNotEnd(container, policies);
+      slot.container.mustNotBeEnded(replacements);
       const over = (): void => {
         release();
         running?.delete(execution);
@@ -147,6 +147,8 @@ export class RunEndpoint {
       if (call.recorded) trace.meter = new RunMeter(guest);
       execution.begin(guest, guest.run(codeOf(code), context, execution, sentMs, runOptions));
       trace.sent(start, sentMs, guest.inFlight.size - 1);
+      // Guests that were replaced while the run waited take no further run, and neither does this guest.
+      if (slot.container.replacements > replacements) slot.replaceGuest(performance.now());
       if (body) discardRest(call.response);
       begun = true;
       running?.add(execution, callersOf(call));

@@ -12,15 +12,6 @@ export function mustTakeRuns(container: string, policies: Pick<PolicyStore, "get
   throw new Problem("container_suspended", `container "${container}" is suspended`, { hint: hint(container) });
 }
 
-/**
- * Requires that a run which was admitted, and waits for its code or its guest, may still begin.
- *
- * @throws {Problem} `container_suspended` if runs in flight end too
- */
-export function mustNotEnd(container: string, policies: Pick<PolicyStore, "get">): void {
-  if (policies.get(container)?.suspended?.endsRuns) throw endedBySuspension(container);
-}
-
 /** Returns the answer to a run that was in flight. */
 export function endedBySuspension(container: string): Problem {
   return new Problem("container_suspended", `container "${container}" was suspended, which ended the run`, {

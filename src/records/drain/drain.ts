@@ -14,6 +14,8 @@ export interface DrainLosses {
 export interface DrainRecord {
   /** The family of tokens whose share it uses. */
   readonly family: string;
+  /** The network of a client without a token, which has a part of the share; null if the client has a token. */
+  readonly network: string | null;
   readonly container: string;
   /** A lower bound of the bytes of the text. */
   readonly leastBytes: number;

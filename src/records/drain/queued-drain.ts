@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
+import { publicPartOf } from "../days/public-shares.ts";
 import { Shares } from "../days/shares.ts";
 import { DrainQueue } from "./drain-queue.ts";
 import {
@@ -74,17 +75,20 @@ export class QueuedDrain implements Drain {
     return { dropped: this.#dropped, omitted: this.#omitted, rejected: this.#rejected, failure: this.#failure };
   }
 
-  add({ family, container, leastBytes, text }: DrainRecord): void {
+  add({ family, network, container, leastBytes, text }: DrainRecord): void {
     const nowMs = Date.now();
-    if (!this.#shares.fits(family, container, leastBytes, nowMs)) {
+    // Records of clients without a token must not displace those of the owner.
+    const holder = network === null ? family : publicPartOf(family);
+    if (!this.#shares.fits(family, container, leastBytes, nowMs, network)) {
       this.#omitted++;
-    } else if (this.#closing.signal.aborted || !this.#queue.mayAdd(family, leastBytes)) {
+    } else if (this.#closing.signal.aborted || !this.#queue.mayAdd(holder, leastBytes)) {
       this.#dropped++;
     } else {
       const line = text();
       const bytes = Buffer.byteLength(line) + 1;
-      if (this.#shares.take(family, container, bytes, nowMs)) this.#dropped += this.#queue.add(family, line, bytes);
-      else this.#omitted++;
+      if (this.#shares.take(family, container, bytes, nowMs, network)) {
+        this.#dropped += this.#queue.add(holder, line, bytes);
+      } else this.#omitted++;
       this.#schedule();
     }
   }

@@ -20,7 +20,7 @@ const FAST: QueueOptions = { collectMs: 5, firstPauseMs: 5, longestPauseMs: 20 }
 const NO_LOSSES = { dropped: 0, omitted: 0, rejected: 0, failure: null };
 
 function lineOf(text: string, family = "family", container = family): DrainRecord {
-  return { family, container, leastBytes: 1, text: () => text };
+  return { family, network: null, container, leastBytes: 1, text: () => text };
 }
 
 async function newFolder(t: TestContext): Promise<string> {
@@ -176,7 +176,13 @@ describe("the queue of a drain", () => {
       made += 1;
       return "x".repeat(99);
     };
-    const record = (family: string, container: string): DrainRecord => ({ family, container, leastBytes: 99, text });
+    const record = (family: string, container: string): DrainRecord => ({
+      family,
+      network: null,
+      container,
+      leastBytes: 99,
+      text,
+    });
     for (let at = 0; at < 50; at++) drain.add(record("loud", `c${at}`));
     drain.add(record("quiet", "q"));
     // A minute may have begun meanwhile.
@@ -185,6 +191,22 @@ describe("the queue of a drain", () => {
     await drain.close();
     assert.equal(drain.losses.dropped, 0);
     assert.equal(sink.batches.join("").length, made * 100);
+  });
+
+  it("leaves the owner half of the share if clients without a token flood it, and three quarters against one network", async () => {
+    const sink = new Sink();
+    const drain = new QueuedDrain(sink, { ...FAST, rateBytes: 10_000 });
+    const took = (network: string | null): number => {
+      const before = drain.losses.omitted;
+      for (let at = 0; at < 200; at++) drain.add({ ...lineOf("x".repeat(99), "f"), network });
+      return 200 - (drain.losses.omitted - before);
+    };
+    // A minute may begin meanwhile, and then each may take as much again.
+    const [first, second, third, owner] = [took("10.0.0.1"), took("10.0.0.2"), took("10.0.0.3"), took(null)];
+    assert.ok(first === 25 || first === 50, `${first} of one network`);
+    assert.ok(first + second + third <= 100, `${first + second + third} of all networks`);
+    assert.ok(owner >= 50, `${owner} of the owner`);
+    await drain.close();
   });
 
   it("ends its close in time if the collector is gone, and counts the rest as dropped", async () => {
@@ -236,7 +258,7 @@ describe("a drain to the standard output", () => {
     const drain = await openDrain({ logDrain: { kind: "stdout" }, logDrainRate: 2 ** 30, logDrainAuthorization: null }, options);
     for (let at = 0; at < 20000; at++) {
       const text = () => JSON.stringify({ at, text: "x".repeat(100) });
-      drain.add({ family: "f", container: "c", leastBytes: 100, text });
+      drain.add({ family: "f", network: null, container: "c", leastBytes: 100, text });
     }
     // A turn of the event loop shows that the process goes on while the pipe is full.
     setTimeout(() => process.stderr.write("alive\\n"), 400);
