@@ -2,8 +2,8 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Creates the data folder for its owner only, with the folders above it. One folder after the other: below some file systems,
- * such as `/proc`, the recursive `mkdir` of Node never ends.
+ * Creates the data folder for its owner only, with the folders above it. It creates one folder after the other, because the
+ * recursive `mkdir` of Node never ends below `/proc`.
  *
  * @param name the folder as the operator named it
  * @throws {Error} if it cannot be created or written. The message says what to do.
