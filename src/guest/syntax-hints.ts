@@ -47,11 +47,18 @@ function otherText(text: string): string | null {
   return fileNameHint(trimmed) ?? null;
 }
 
-/** Returns the hint for a text that is the name of a file and nothing else. Many names, such as `task.js`, are expressions. */
+/** Returns the hint for a text that is the name of a file and nothing else. Many names, such as `task.js`, are expressions. Never throws. */
 export function fileNameHint(text: string): string | undefined {
-  if (text.length > MAX_REFERENCE || !/^\s*@?[\w./\\~-]+\.(?:[cm]?[jt]s|py)\s*$/.test(text)) return undefined;
-  return "The text is the name of a file. curl sends the content of a file with --data-binary @task.js.";
+  try {
+    if (text.length > MAX_REFERENCE || !FILE_NAME.test(text)) return undefined;
+    return "The text is the name of a file. curl sends the content of a file with --data-binary @task.js.";
+  } catch {
+    // A task has replaced a method of patterns.
+    return undefined;
+  }
 }
+
+const FILE_NAME = /^\s*@?[\w./\\~-]+\.(?:[cm]?[jt]s|py)\s*$/;
 
 /** Makes the fault for a text that fails at a decorator, a typographic or invisible character, or an HTML entity. */
 function characterFault(text: string, failure: SyntaxFailure): CodeFault {

@@ -41,7 +41,7 @@ export async function droppedSecrets(
   active: Task | null,
   by: Claims,
 ): Promise<string[]> {
-  if (active === null || definition.secrets !== undefined) return [];
+  if (active === null || definition.secrets) return [];
   if (taskKeepingSecrets(definition, active, by) !== null) return [];
   return Object.keys(await vault.own(active.owner));
 }

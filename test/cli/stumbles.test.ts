@@ -128,16 +128,6 @@ describe("a start that fails says what to do", () => {
     await start(["--data", closed], /this user may not write to .*closed; make the service's user its owner/, NOBODY);
   });
 
-  it("for a port that this user may not use", { skip: !isRoot, timeout: 60_000 }, async () => {
-    const open = path.join(folder, "open");
-    await mkdir(open);
-    await chmod(open, 0o777);
-    const words = ["--data", path.join(open, "data"), "--host", "192.0.2.1", "--insecure-http"];
-    // An address of no machine (RFC 5737).
-    const { stderr } = await command(["serve", "--port", "0", ...words, "--isolation", "none"]);
-    assert.match(stderr, /--isolation none/);
-  });
-
   it("for files of settings that cannot be read", { timeout: 60_000 }, async () => {
     const data = ["--data", path.join(folder, "files")];
     await start([...data, "--metrics-token", "/nope"], /--metrics-token: \/nope: there is no such file; create it, such as/);
@@ -157,6 +147,15 @@ describe("a start that fails says what to do", () => {
     const limit = await write("l.json", JSON.stringify({ containerLimit: { minute: 3 } }));
     const wrong = await command(["serve", "--config", limit]);
     assert.match(wrong.stderr, /containerLimit in the file: "\{\\"minute\\":3\}" is not window=runs, .*\["minute=60"\]/);
+  });
+
+  it("for flags that npm took for itself", async () => {
+    const taken = { npm_lifecycle_event: "start", npm_config_port: "true", npm_config_auth_limit: "minute=5" };
+    const { code, stderr } = await command(["serve", "17460"], taken);
+    assert.equal(code, 2);
+    assert.match(stderr, /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/);
+    const help = await command(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
+    assert.equal(help.code, 0);
   });
 
   it("for a variable that is misspelled", async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
@@ -326,6 +327,38 @@ describe("a request with the right parts in the wrong place", () => {
   });
 });
 
+describe("a change that is probably not meant", () => {
+  it("has a hint: other code drops the secrets of a task", async () => {
+    const put = (json: object): Promise<Answer> => service.request("PUT", "/api/tasks/acme/secret", { json });
+    assert.ok(!("caisson-hint" in (await put({ code: "return 1", secrets: { API_KEY: "bbbbbb" } })).headers));
+    assert.ok(!("caisson-hint" in (await put({ public: false, description: "the same code" })).headers));
+    assert.match((await put({ code: "return 2" })).headers["caisson-hint"] ?? "", /does not keep .*: API_KEY\. Send/);
+    assert.ok(!("caisson-hint" in (await put({ code: "return 3" })).headers));
+  });
+
+  it("has a hint: no token with the revoked jti is stored", async () => {
+    const { status, headers } = await service.request("DELETE", `/api/tokens/${crypto.randomUUID()}`);
+    assert.equal(status, 200);
+    assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here/);
+  });
+});
+
+describe("a body that is encoded", () => {
+  it("is answered with its encoding", async () => {
+    const options = { body: gzipSync("return 1"), headers: { "Content-Encoding": "gzip" } };
+    const target = "/api/run/acme";
+    const detail = /content encoding "gzip"/;
+    await check({ method: "POST", target, options, status: 415, code: "request_invalid", detail });
+  });
+});
+
+describe("an empty parameter task", () => {
+  it("is named, and no slash", async () => {
+    const target = "/api/runs/acme?task=";
+    await check({ method: "POST", target, options: { body: "1" }, status: 404, code: "not_found", detail: /task is empty/ });
+  });
+});
+
 describe("the token of the metrics", () => {
   it("at another path is answered with what it reads", async () => {
     const options = { token: METRICS_TOKEN };
@@ -347,6 +380,10 @@ describe("code", () => {
     ["https://example.com/task.js", 400, "code_syntax", /The text is a URL.*task_url/],
     ["./task.js", 400, "code_syntax", /name of a file.*--data-binary/],
     ["task.js", 500, "task_threw", /name of a file.*--data-binary/],
+    ["export default { fetch() { return 'hi' } }", 500, "task_threw", /return new Response\(text\)/i],
+    ["export default { fetch() { return { a: 1 } } }", 500, "task_threw", /Response\.json\(value\)/],
+    ["export default { fetch() {} }", 500, "task_threw", /fetch returned nothing/],
+    ["<?php echo 1;", 400, "code_syntax", /The text is PHP/],
     ["return ctx.query", 500, "task_threw", /context\.query/],
     ["return req.query", 500, "task_threw", /context\.query/],
     ["const e = new Error('slow'); e.status = 429; throw e", 500, "task_threw", /status 429.*new Response/],
