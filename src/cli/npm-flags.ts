@@ -3,7 +3,7 @@ import { ConfigError } from "../config/read.ts";
 
 /** Flags that are no settings, which users type after `npm run caisson`. */
 const OTHERS = ["--input", "--query", "--container", "--bundle", "--admin"];
-/** Names that npm has as settings of its own, and may export to every script. */
+/** Names of npm settings, which npm may export to every script. */
 const OF_NPM = new Set(["user", "offline", "config"]);
 
 /**
