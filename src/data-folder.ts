@@ -19,7 +19,11 @@ export function makeDataFolder(folder: string, name: string = folder): void {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw fault(`this user may not write to ${name}`, "make the service's user its owner, or give another --data", error);
+    throw fault(
+      `this user may not write to ${name}`,
+      "make the service's user its owner, or give another --data",
+      error,
+    );
   }
 }
 

@@ -40,7 +40,9 @@ function ask(verb: string, method: string, description: string): Command {
     .argument("<name>", "the container, or the jti of the token")
     .option("--json", "print the answer of the service");
   addSettings(command, SERVICE_SETTINGS);
-  command.showHelpAfterError(`The form is: caisson limits ${verb} container acme, or: caisson limits ${verb} token <jti>`);
+  command.showHelpAfterError(
+    `The form is: caisson limits ${verb} container acme, or: caisson limits ${verb} token <jti>`,
+  );
   return command.action(async (kind: string, name: string) => {
     try {
       const target = `/api/limits/${kind}/${encodeURIComponent(name)}?detail=true`;

@@ -47,7 +47,10 @@ function readKeys(file: Sources["file"]): { entries: Record<string, unknown>; fa
   const faults: string[] = [];
   for (const [written, value] of Object.entries(file)) {
     const key = Object.keys(SETTINGS).find((each) => isKey(each, written));
-    if (key === undefined) faults.push(`the file has the key ${JSON.stringify(written)}, which is not a setting${didYouMean(written, SETTING_KEYS)}`);
+    if (key === undefined)
+      faults.push(
+        `the file has the key ${JSON.stringify(written)}, which is not a setting${didYouMean(written, SETTING_KEYS)}`,
+      );
     else if (Object.hasOwn(entries, key)) faults.push(`the file has the setting ${key} twice`);
     // The flag of a setting that is on by default switches it off.
     else entries[key] = written !== key && isNegative(key) ? negated(value) : value;
@@ -157,7 +160,7 @@ function list(value: unknown): string[] {
 
 /** An object, which no setting accepts, is written as JSON, so that the fault shows it. */
 function textOf(value: unknown): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function commaSeparated(value: string): string[] {

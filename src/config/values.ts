@@ -139,7 +139,10 @@ export function limits(texts: readonly string[]): WindowLimits {
   return Object.fromEntries(
     texts.map((input) => {
       const [window, runs, ...rest] = input.trim().split("=");
-      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(input)} is not window=runs, such as "minute=60"; a file has a list: ["minute=60"]`);
+      if (runs === undefined || rest.length > 0)
+        throw new TypeError(
+          `${JSON.stringify(input)} is not window=runs, such as "minute=60"; a file has a list: ["minute=60"]`,
+        );
       return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
     }),
   );

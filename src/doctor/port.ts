@@ -20,7 +20,12 @@ export async function examinePort(config: Config): Promise<Finding> {
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE") {
-      return { layer, state: "open", proof: `${port} of ${host}: ${code}`, remedy: LISTEN_REMEDIES[code] ?? "give --port" };
+      return {
+        layer,
+        state: "open",
+        proof: `${port} of ${host}: ${code}`,
+        remedy: LISTEN_REMEDIES[code] ?? "give --port",
+      };
     }
     const service = await askHealth(config);
     if (service !== null) {

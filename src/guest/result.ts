@@ -35,7 +35,11 @@ export function answerResponse(run: Run, returned: unknown): void {
     returned,
     (value) => {
       if (isResponse(value)) attempt(run, () => streamResponse(run, value));
-      else run.fault({ ...threwFault(new TypeError("fetch returned something that is not a Response")), hint: hintFor(value) });
+      else
+        run.fault({
+          ...threwFault(new TypeError("fetch returned something that is not a Response")),
+          hint: hintFor(value),
+        });
     },
     (error) => run.fault(threwFault(error)),
   );

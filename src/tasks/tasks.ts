@@ -138,13 +138,7 @@ export class Tasks {
    * @throws {Problem} `request_invalid` with all faults, `token_forbidden` if the only faults are excesses over the calling token,
    * `quota_exceeded`, `token_limited`, `precondition_failed`, `store_unavailable`, and the errors of `check`.
    */
-  async put(
-    at: TaskRef,
-    input: unknown,
-    by: Caller,
-    condition: Condition,
-    check?: CodeCheck,
-  ): Promise<Changed> {
+  async put(at: TaskRef, input: unknown, by: Caller, condition: Condition, check?: CodeCheck): Promise<Changed> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayBeUnchanged: true,
@@ -243,7 +237,8 @@ export class Tasks {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { definition, change, before } = await this.#define(at, read, by, condition);
       const { newest, active } = before;
-      if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none", dropped: [] };
+      if (active && mayBeUnchanged && changesNothing(change, active))
+        return { task: active, change: "none", dropped: [] };
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
       await this.#options.admitIssue(by);

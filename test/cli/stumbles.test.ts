@@ -106,14 +106,14 @@ describe("run", () => {
   });
 });
 
-describe("a start that fails says what to do", () => {
-  /** Starts a service that must end. A start that hangs fails the test by its time. */
-  async function start(args: readonly string[], said: RegExp, uid?: number): Promise<void> {
-    const { code, stderr } = await command(["serve", ...NO_WALL, "--port", "0", ...args], {}, uid);
-    assert.notEqual(code, 0);
-    assert.match(stderr, said);
-  }
+/** Starts a service that must end. A start that hangs fails the test by its time. */
+async function start(args: readonly string[], said: RegExp, uid?: number): Promise<void> {
+  const { code, stderr } = await command(["serve", ...NO_WALL, "--port", "0", ...args], {}, uid);
+  assert.notEqual(code, 0);
+  assert.match(stderr, said);
+}
 
+describe("a start that fails says what to do", () => {
   it("for a data folder that is a file, lies below a file, or cannot be created", { timeout: 60_000 }, async () => {
     const file = await write("a-file", "");
     await start(["--data", file], /^caisson: --data: .*a-file is not a folder; move it away, or give another --data$/m);
@@ -124,15 +124,25 @@ describe("a start that fails says what to do", () => {
   it("for a data folder of another user", { skip: !isRoot, timeout: 60_000 }, async () => {
     const closed = path.join(folder, "closed");
     await mkdir(closed, { mode: 0o755 });
-    await start(["--data", path.join(closed, "data")], /this user may not create it in .*closed; create it for/, NOBODY);
+    await start(
+      ["--data", path.join(closed, "data")],
+      /this user may not create it in .*closed; create it for/,
+      NOBODY,
+    );
     await start(["--data", closed], /this user may not write to .*closed; make the service's user its owner/, NOBODY);
   });
 
   it("for files of settings that cannot be read", { timeout: 60_000 }, async () => {
     const data = ["--data", path.join(folder, "files")];
-    await start([...data, "--metrics-token", "/nope"], /--metrics-token: \/nope: there is no such file; create it, such as/);
+    await start(
+      [...data, "--metrics-token", "/nope"],
+      /--metrics-token: \/nope: there is no such file; create it, such as/,
+    );
     const tls = ["--tls-key", "/nope.key", "--tls-cert", "/nope.crt"];
-    await start([...data, ...tls], /--tls-(?:cert|key): \/nope\.(?:crt|key): there is no such file; name the right file/);
+    await start(
+      [...data, ...tls],
+      /--tls-(?:cert|key): \/nope\.(?:crt|key): there is no such file; name the right file/,
+    );
     await start([...data, "--keys", "/nope.json"], /for a file of --keys run: caisson keys make --keys \/nope\.json/);
   });
 
@@ -146,14 +156,20 @@ describe("a start that fails says what to do", () => {
     assert.match(stderr, /"zzzzzz", which is not a setting$/m);
     const limit = await write("l.json", JSON.stringify({ containerLimit: { minute: 3 } }));
     const wrong = await command(["serve", "--config", limit]);
-    assert.match(wrong.stderr, /containerLimit in the file: "\{\\"minute\\":3\}" is not window=runs, .*\["minute=60"\]/);
+    assert.match(
+      wrong.stderr,
+      /containerLimit in the file: "\{\\"minute\\":3\}" is not window=runs, .*\["minute=60"\]/,
+    );
   });
 
   it("for flags that npm took for itself", async () => {
     const taken = { npm_lifecycle_event: "start", npm_config_port: "true", npm_config_auth_limit: "minute=5" };
     const { code, stderr } = await command(["serve", "17460"], taken);
     assert.equal(code, 2);
-    assert.match(stderr, /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/);
+    assert.match(
+      stderr,
+      /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/,
+    );
     const help = await command(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
     assert.equal(help.code, 0);
   });

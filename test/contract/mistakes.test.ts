@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import path from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 
@@ -18,9 +18,9 @@ let service: Service;
 let runner: string;
 let reader: string;
 before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), "caisson-mistakes-"));
-  await writeFile(path.join(folder, "metrics"), METRICS_TOKEN, { mode: 0o600 });
-  service = await startService([...NO_WALL, "--metrics-token", path.join(folder, "metrics")]);
+  folder = await mkdtemp(join(tmpdir(), "caisson-mistakes-"));
+  await writeFile(join(folder, "metrics"), METRICS_TOKEN, { mode: 0o600 });
+  service = await startService([...NO_WALL, "--metrics-token", join(folder, "metrics")]);
   runner = await service.issue({ containers: ["acme"] });
   reader = await service.issue({ containers: ["acme"], can: ["logs", "tasks"] });
   const made = await service.request("PUT", "/api/tasks/acme/hook", { json: { code: "return 1" } });
@@ -82,7 +82,15 @@ describe("a token that may not do this", () => {
   ];
   for (const [method, path, detail, hint, token = () => runner] of rows) {
     it(`learns what it needs and what it has: ${method} ${path}`, async () => {
-      await check({ method, target: path, options: { token: token() }, status: 403, code: "token_forbidden", detail, hint });
+      await check({
+        method,
+        target: path,
+        options: { token: token() },
+        status: 403,
+        code: "token_forbidden",
+        detail,
+        hint,
+      });
     });
   }
 });
@@ -103,7 +111,15 @@ describe("a text that is no token", () => {
     it(`is named without repeating it: ${title}`, async () => {
       const options = { token: token() };
       await check({ target: "/api/tokens", options, status: 403, code: "token_invalid", detail, hint });
-      await check({ method: "POST", target: "/api/run/acme", options, status: 403, code: "token_invalid", detail, hint });
+      await check({
+        method: "POST",
+        target: "/api/run/acme",
+        options,
+        status: 403,
+        code: "token_invalid",
+        detail,
+        hint,
+      });
     });
   }
 
@@ -157,7 +173,13 @@ describe("a wrong path", () => {
   });
 
   it("with a slash at the end is answered with the path without it", async () => {
-    for (const path of ["/api/tokens/", "/api/runs/", "/api/containers/", "/api/tasks/acme/", "/api/limits/container/"]) {
+    for (const path of [
+      "/api/tokens/",
+      "/api/runs/",
+      "/api/containers/",
+      "/api/tasks/acme/",
+      "/api/limits/container/",
+    ]) {
       const hint = new RegExp(`Leave the slash .* ${path.slice(0, -1)}$`);
       await check({ target: path, status: 404, code: "not_found", hint });
     }
@@ -214,7 +236,13 @@ describe("a wrong member of a body", () => {
     ["PUT", "/api/tasks/acme/x", { code: "1", schedule: "daily" }, /schedule is not a known/, /^The members are code/],
     ["PUT", "/api/tasks/acme/x", { code: "1", ttl: "1h" }, /did you mean expiresIn\?/],
     ["POST", "/api/tasks/acme/hook/rollback", { verson: 1 }, /version/, /members are version, secrets/],
-    ["POST", "/api/runs/acme", { code: "1", maxresult: "1MiB" }, /did you mean maxResult\?/, /timeout, file, maxResult/],
+    [
+      "POST",
+      "/api/runs/acme",
+      { code: "1", maxresult: "1MiB" },
+      /did you mean maxResult\?/,
+      /timeout, file, maxResult/,
+    ],
     ["POST", "/api/run/acme", { code: "1", dat: 1 }, /did you mean data\?/, /The envelope is/],
   ];
   for (const [method, path, json, detail, hint] of rows) {
@@ -228,7 +256,11 @@ describe("a wrong member of a body", () => {
 
   it("is answered quickly if all of many members are wrong", async () => {
     const json = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`containerz${at}`, 1]));
-    const { violations } = assertProblem(await service.request("POST", "/api/tokens", { json }), 400, "request_invalid");
+    const { violations } = assertProblem(
+      await service.request("POST", "/api/tokens", { json }),
+      400,
+      "request_invalid",
+    );
     const meant = violations!.filter(({ detail }) => String(detail).includes("did you mean"));
     assert.equal(violations!.length, 100);
     assert.ok(meant.length <= 8);
@@ -248,9 +280,20 @@ describe("a body that is not JSON", () => {
     { ...tokens, options: { body: "containers=acme" }, detail: /the body is a form/, hint: /Send JSON/ },
     { ...tokens, options: { body: '{"containers":' }, detail: /the body is not JSON: .* line 1/, hint: /Send JSON/ },
     { ...rollback, detail: /the body is empty/, hint: /\{"version":3\}/ },
-    { method: "PUT", target: "/api/containers/acme", status, code, detail: /empty/, hint: /\{"limits":\{"minute":60\}\}/ },
+    {
+      method: "PUT",
+      target: "/api/containers/acme",
+      status,
+      code,
+      detail: /empty/,
+      hint: /\{"limits":\{"minute":60\}\}/,
+    },
   ]);
 });
+
+function ifMatch(tag: string): RequestOptions {
+  return { json: { code: "return 2" }, headers: { "If-Match": tag } };
+}
 
 describe("a condition that does not hold", () => {
   const put = { method: "PUT", target: "/api/tasks/acme/hook", status: 412, code: "precondition_failed" };
@@ -271,10 +314,19 @@ describe("a condition that does not hold", () => {
 
   it("is named: quotes are missing, the tag is weak, or the task has changed", async () => {
     const { etag } = (await service.request("GET", "/api/tasks/acme/hook")).json() as { etag: string };
-    const send = (tag: string): RequestOptions => ({ json, headers: { "If-Match": tag } });
-    await check({ ...put, options: send(etag), detail: /not in double quotes/, hint: new RegExp(`ETag: "${etag}"`) });
-    await check({ ...put, options: send(`W/"${etag}"`), detail: /weak/, hint: /without W\// });
-    await check({ ...put, options: send('"other"'), detail: /another client has changed/, hint: /Read the task again/ });
+    await check({
+      ...put,
+      options: ifMatch(etag),
+      detail: /not in double quotes/,
+      hint: new RegExp(`ETag: "${etag}"`),
+    });
+    await check({ ...put, options: ifMatch(`W/"${etag}"`), detail: /weak/, hint: /without W\// });
+    await check({
+      ...put,
+      options: ifMatch('"other"'),
+      detail: /another client has changed/,
+      hint: /Read the task again/,
+    });
   });
 });
 
@@ -327,13 +379,19 @@ describe("a request with the right parts in the wrong place", () => {
   });
 });
 
+function putSecret(json: object): Promise<Answer> {
+  return service.request("PUT", "/api/tasks/acme/secret", { json });
+}
+
 describe("a change that is probably not meant", () => {
   it("has a hint: other code drops the secrets of a task", async () => {
-    const put = (json: object): Promise<Answer> => service.request("PUT", "/api/tasks/acme/secret", { json });
-    assert.ok(!("caisson-hint" in (await put({ code: "return 1", secrets: { API_KEY: "bbbbbb" } })).headers));
-    assert.ok(!("caisson-hint" in (await put({ public: false, description: "the same code" })).headers));
-    assert.match((await put({ code: "return 2" })).headers["caisson-hint"] ?? "", /does not keep .*: API_KEY\. Send/);
-    assert.ok(!("caisson-hint" in (await put({ code: "return 3" })).headers));
+    assert.ok(!("caisson-hint" in (await putSecret({ code: "return 1", secrets: { API_KEY: "bbbbbb" } })).headers));
+    assert.ok(!("caisson-hint" in (await putSecret({ public: false, description: "the same code" })).headers));
+    assert.match(
+      (await putSecret({ code: "return 2" })).headers["caisson-hint"] ?? "",
+      /does not keep .*: API_KEY\. Send/,
+    );
+    assert.ok(!("caisson-hint" in (await putSecret({ code: "return 3" })).headers));
   });
 
   it("has a hint: no token with the revoked jti is stored", async () => {
@@ -355,7 +413,14 @@ describe("a body that is encoded", () => {
 describe("an empty parameter task", () => {
   it("is named, and no slash", async () => {
     const target = "/api/runs/acme?task=";
-    await check({ method: "POST", target, options: { body: "1" }, status: 404, code: "not_found", detail: /task is empty/ });
+    await check({
+      method: "POST",
+      target,
+      options: { body: "1" },
+      status: 404,
+      code: "not_found",
+      detail: /task is empty/,
+    });
   });
 });
 

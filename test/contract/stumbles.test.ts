@@ -25,7 +25,10 @@ describe("an error says what to do", () => {
       /the scheme Basic, and not Bearer/,
     );
     assert.match(assertProblem(await send("Bearer "), 403, "token_missing").detail, /variable of the shell empty/);
-    assert.match(assertProblem(await send("Bearer a b"), 403, "token_missing").detail, /more than one text after Bearer/);
+    assert.match(
+      assertProblem(await send("Bearer a b"), 403, "token_missing").detail,
+      /more than one text after Bearer/,
+    );
   });
 
   it("for a slash after the name of the container", async () => {

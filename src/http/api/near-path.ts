@@ -65,7 +65,13 @@ function align(written: readonly string[], at: number, template: readonly string
     const isName = word.startsWith(":");
     // The word after the prefix says which resource is meant, so it cannot be missing.
     const isResource = template[of - 1] === "api";
-    const cost = isResource ? MAX_COST : isName ? COST.missingName : word === "api" ? COST.missingPrefix : COST.missingWord;
+    const cost = isResource
+      ? MAX_COST
+      : isName
+        ? COST.missingName
+        : word === "api"
+          ? COST.missingPrefix
+          : COST.missingWord;
     ways.push(step(cost, isName ? `{${word.slice(1)}}` : word, [at, of + 1]));
   }
   if (given !== undefined) {

@@ -169,7 +169,10 @@ function conditionOf(call: Call): Condition {
 function hintOfDropped(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const which = listed(names, MAX_SECRETS_NAMED);
-  return ["Caisson-Hint", `Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`];
+  return [
+    "Caisson-Hint",
+    `Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`,
+  ];
 }
 
 function answer(status: number, task: Task, more: object = {}, headers: readonly string[] = []): Response {

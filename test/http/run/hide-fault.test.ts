@@ -16,6 +16,10 @@ function failure(code: ProblemCode, status?: number): Problem {
   return new Problem(code, "inner\n1 + ;\n    ^", { ...more, ...(status !== undefined && { status }) });
 }
 
+function faultOf(run: FailedRun): string {
+  return (hideFault(failure("task_url_not_code"), run) as Problem).fault;
+}
+
 /** Returns the codes whose problems a client receives without their detail. */
 function hiddenCodes(run: FailedRun): ProblemCode[] {
   return (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => {
@@ -73,7 +77,6 @@ test("failures are shown if the task shows its errors, if the client has a token
 
 test("code of a task that does not run is a fault of the task for every client, and of the caller if the caller sent it", () => {
   const shown: FailedRun = { ...HIDDEN, task: { errors: "shown" } };
-  const faultOf = (run: FailedRun): string => (hideFault(failure("task_url_not_code"), run) as Problem).fault;
   assert.deepEqual([faultOf(HIDDEN), faultOf(shown), faultOf({ ...HIDDEN, task: null })], ["task", "task", "caller"]);
   assert.equal(faultOf({ ...shown, answer: { isCounted: false } }), "caller");
 });
