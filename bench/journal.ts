@@ -5,7 +5,7 @@
  *   npm run bench:journal [-- <rounds> <seconds>]
  */
 import { median } from "./figures.ts";
-import { load } from "./load.ts";
+import { load } from "./load/wrk.ts";
 import { cpuMs, type MeasuredService, startChanged, startService } from "./processes.ts";
 
 const [rounds = 15, seconds = 2] = process.argv.slice(2).map(Number);

@@ -5,7 +5,7 @@
  *   npm run bench:records [-- <rounds> <seconds> [<another checkout>]]
  */
 import { median } from "./figures.ts";
-import { load } from "./load.ts";
+import { load } from "./load/wrk.ts";
 import { cpuMs, type MeasuredService, startOther, startService } from "./processes.ts";
 
 const [rounds = 5, seconds = 3] = process.argv.slice(2, 4).map(Number);

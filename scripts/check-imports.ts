@@ -78,12 +78,16 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   units: [],
 };
 
+/** The client is a package without dependencies, so it imports only its own files. */
+const CLIENT = path.join("client", "src");
+
 /** Folders of a room that must not import another folder of the same room. */
 const APART: readonly (readonly [user: string, used: string])[] = [["src/http/api", "src/http/run"]];
 
-const importsOf = new Map(globSync("src/**/*.ts").map((file) => [file, readImports(file)]));
+const files = globSync(["src/**/*.ts", "client/src/**/*.ts"]);
+const importsOf = new Map(files.map((file) => [file, readImports(file)]));
 const faults = [...importsOf].flatMap(([file, targets]) => [
-  ...foreignRooms(file, targets),
+  ...(isBelow(file, CLIENT) ? foreignToClient(file) : foreignRooms(file, targets)),
   ...APART.filter(([user]) => isBelow(file, user)).flatMap(([user, used]) =>
     targets
       .filter((target) => isBelow(target, used))
@@ -102,6 +106,14 @@ function foreignRooms(file: string, targets: readonly string[]): string[] {
     .map((target) => ({ target, other: roomOf(target) }))
     .filter(({ other }) => other !== room && !allowed.includes(other))
     .map(({ target }) => `${file} imports ${target}: ${room} may use ${allowed.join(", ") || "nothing"}`);
+}
+
+function foreignToClient(file: string): string[] {
+  const matches = readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g);
+  return [...matches]
+    .map(([, target]) => target!)
+    .filter((target) => !target.startsWith(".") || !isBelow(path.join(path.dirname(file), target), CLIENT))
+    .map((target) => `${file} imports ${target}: the client imports only its own files`);
 }
 
 /** Returns each circle once, from its first file by name. Imports of types count, because a circle of types is hard to read, too. */

@@ -20,8 +20,8 @@ const OPENERS: readonly string[] = ["who", "those", "such", "one that", "one who
 
 const WORD = new RegExp(`\\b(?:${WORDS.join("|")})\\b`, "gi");
 const OPENER = new RegExp(`(?:^|[.:;] )(?:${OPENERS.join("|")})\\b`, "gi");
-/** Excluded files: the licence, which has foreign text, and the generated pages, whose texts are in the code. */
-const LEFT_OUT = /^(?:LICENSE|package-lock\.json|docs\/reference\/(?:errors|settings)\.md$)/;
+/** Excluded files: the licence, which has foreign text, and the generated pages and types, whose texts are in the code. */
+const LEFT_OUT = /^(?:LICENSE|package-lock\.json|docs\/reference\/(?:errors|settings)\.md|client\/src\/api-types\.ts)$/;
 
 interface Find {
   readonly place: string;

@@ -58,9 +58,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-// The tests start the service from its build.
-const { status } = spawnSync(process.execPath, [path.join(import.meta.dirname, "build.ts")], { stdio: "inherit" });
-if (status !== 0) process.exit(1);
+// The tests start the service from its build, and use the client as it is published.
+for (const build of ["build.ts", "build-client.ts"]) {
+  const { status } = spawnSync(process.execPath, [path.join(import.meta.dirname, build)], { stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+}
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };

@@ -11,27 +11,32 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 installDependencies();
 checkRuntime();
 run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
-if (process.platform === "linux") {
-  installProgram("bwrap", "bubblewrap");
-  if (purpose === "bench") installProgram("wrk", "wrk");
-  if (purpose === "bench" || purpose === "test") {
-    installProgram("redis-server", "redis-server");
-    installProgram("nginx", "nginx-light");
-  }
-  if (purpose === "test") {
+if (process.platform === "linux") installPrograms(programsFor(purpose));
+
+/** Returns the Debian package of each program. */
+function programsFor(what) {
+  const programs = { bwrap: "bubblewrap" };
+  if (what === "bench") programs.wrk = "wrk";
+  if (what === "bench" || what === "test")
+    Object.assign(programs, { "redis-server": "redis-server", nginx: "nginx-light" });
+  if (what !== "test") return programs;
+  return {
+    ...programs,
     // The assemblers, with which tests compare the stub's machine code.
-    installProgram("x86_64-linux-gnu-as", "binutils-x86-64-linux-gnu");
-    installProgram("aarch64-linux-gnu-as", "binutils-aarch64-linux-gnu");
+    "x86_64-linux-gnu-as": "binutils-x86-64-linux-gnu",
+    "aarch64-linux-gnu-as": "binutils-aarch64-linux-gnu",
     // Emulates a container engine.
-    installProgram("crun", "crun");
-    installProgram("ip", "iproute2");
+    crun: "crun",
+    ip: "iproute2",
     // Starts a service with a wrong clock.
-    installProgram("faketime", "faketime");
+    faketime: "faketime",
     // Creates certificates.
-    installProgram("openssl", "openssl");
+    openssl: "openssl",
     // Checks metrics and alert rules.
-    installProgram("promtool", "prometheus");
-  }
+    promtool: "prometheus",
+    // Runs the client in a browser.
+    chromium: "chromium",
+  };
 }
 
 /** Runs `npm ci`, unless the installed packages came from the same lock file. */
@@ -55,23 +60,32 @@ function checkRuntime() {
   fail(`caisson needs Node 24 or newer, and this system has ${version.trim()}: install it from https://nodejs.org`);
 }
 
-/** Installs a program of the system if that needs no password, otherwise prints the command. */
-function installProgram(program, debianPackage) {
-  if (onPath(program)) return;
-  const install = `apt-get install -y ${debianPackage}`;
+/** Installs programs of the system if that needs no password, otherwise prints the command. */
+function installPrograms(programs) {
+  const missing = Object.entries(programs).filter(([program]) => !onPath(program));
+  if (missing.length === 0) return;
+  const packages = missing.map(([, name]) => name);
+  const install = `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
   const become = process.getuid() === 0 ? [] : ["sudo", "-n"];
   const allowed = onPath("apt-get") && (become.length === 0 || spawnSync("sudo", ["-n", "true"]).status === 0);
   if (!allowed) {
-    say(`${program} is missing: install the package ${debianPackage}, on Debian and Ubuntu with: sudo ${install}`);
+    const names = missing.map(([program]) => program).join(", ");
+    say(`missing programs: ${names}. Install their packages, on Debian and Ubuntu with: sudo ${install}`);
     return;
   }
-  say(`installing ${debianPackage}`);
+  say(`installing ${packages.join(", ")}`);
   const command = [...become, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
   const apt = (...words) => spawnSync(command[0], [...command.slice(1), ...words], { encoding: "utf8" });
-  if (apt("install", "-y", debianPackage).status === 0) return;
+  // All at once, because each call takes seconds.
+  const installAll = () => apt("install", "-y", "--no-install-recommends", ...packages);
+  if (installAll().status === 0) return;
   apt("update");
-  const { status, stderr } = apt("install", "-y", debianPackage);
-  if (status !== 0) say(`${debianPackage} could not be installed:\n${stderr}\nInstall it with: sudo ${install}`);
+  if (installAll().status === 0) return;
+  // One package that does not exist must not keep the others away.
+  for (const [program, name] of missing) {
+    const { status, stderr } = apt("install", "-y", "--no-install-recommends", name);
+    if (status !== 0) say(`${program} is missing, because ${name} could not be installed:\n${stderr}`);
+  }
 }
 
 function onPath(program) {

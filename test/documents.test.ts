@@ -9,7 +9,7 @@ import { program } from "../src/cli/program.ts";
 import { SETTINGS } from "../src/config.ts";
 
 const ROOT = path.join(import.meta.dirname, "..");
-const PAGES = ["README.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", ...pagesBelow("docs")];
+const PAGES = ["README.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", "client/README.md", ...pagesBelow("docs")];
 const README_LINES = 100;
 /** The maximum number of characters of a cell. A terminal wraps a longer cell so often that its row is not readable. */
 const CELL_CHARACTERS = 200;
@@ -24,7 +24,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   ],
   esbuild: ["--platform"],
   npm: ["--save-exact", "--save-optional"],
-  "scripts of this project": ["--write"],
+  "scripts of this project": ["--check", "--only", "--quick", "--write"],
   v8: ["--freeze-flags-after-init"],
 };
 

@@ -129,11 +129,28 @@ function parseWith(
  */
 function isWhole(text: string): boolean {
   const closing = text.indexOf(")");
-  if (closing === -1 || text.lastIndexOf("(") < closing) return true;
+  if (closing === -1 || text.lastIndexOf("(") < closing || isBalanced(text)) return true;
   try {
     AsyncFunction(`[${text}\n]`);
     return true;
   } catch {
     return false;
   }
+}
+
+/** Simple strings and round brackets, and what a pattern cannot tell apart: comments, regular expressions, templates, escapes. */
+const BRACKETS = /"[^"\\\n]*"|'[^'\\\n]*'|[()`/\\"']/g;
+
+/** Whether each `)` follows its `(`. It is false for a text that this cannot be told of without a grammar. */
+function isBalanced(text: string): boolean {
+  let depth = 0;
+  BRACKETS.lastIndex = 0;
+  for (let match = BRACKETS.exec(text); match; match = BRACKETS.exec(text)) {
+    const [mark] = match;
+    if (mark === "(") depth += 1;
+    else if (mark === ")") depth -= 1;
+    else if (mark.length === 1) return false;
+    if (depth < 0) return false;
+  }
+  return depth === 0;
 }

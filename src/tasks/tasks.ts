@@ -114,15 +114,18 @@ export class Tasks {
   }
 
   /**
-   * Returns the code that is stored with the task. The same code is the same object as long as it is in memory.
+   * Returns the code that is stored with the task. The same code is the same object as long as it is in memory. Other code is
+   * read in a turn of the event loop.
    *
+   * @param holder the `holder` argument of `nextTurn`
    * @throws {Problem} `not_found` when it was deleted in the meantime.
    */
-  async codeOf(task: Task): Promise<TaskCode> {
+  async codeOf(task: Task, holder: string): Promise<TaskCode> {
     // A text may have the digest of packed code, which means something else.
     const digest = `${pinOf(task).sha256!}${task.packed ? " packed" : ""}`;
     const cached = this.#codes.get(digest);
     if (cached) return cached;
+    await nextTurn(holder);
     const stored = await this.#store.version(task.container, task.name, task.version);
     if (typeof stored?.code !== "string")
       throw new Problem("not_found", "the task was changed or deleted in the meantime");
@@ -261,7 +264,7 @@ export class Tasks {
     const newest = await this.find(at.container, at.name);
     condition(newest?.etag ?? null);
     const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
-    const change = await this.#changeOf(read, active);
+    const change = await this.#changeOf(read, active, by.family);
     const before = { newest, active };
     const definition = definitionOf(at, change, before, by.claims, this.#nowMs());
     const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
@@ -273,10 +276,10 @@ export class Tasks {
     return { definition, change, before };
   }
 
-  async #changeOf({ members, faults }: ReadTask, active: Task | null): Promise<TaskChange> {
+  async #changeOf({ members, faults }: ReadTask, active: Task | null, holder: string): Promise<TaskChange> {
     const { code: text, modules, typescript, ...others } = members;
     const isFaulty = faults.some(({ member }) => member === "code" || member === "url");
-    const before = members.url === undefined && !isFaulty && active?.inline ? await this.codeOf(active) : null;
+    const before = members.url === undefined && !isFaulty && active?.inline ? await this.codeOf(active, holder) : null;
     const base = text === undefined ? before : { modules: null, typescript: false, ...before, code: text };
     if (base === null) {
       const more = modules || typescript ? [...faults, ...ofNoCode(members)] : faults;
@@ -287,6 +290,8 @@ export class Tasks {
       modules: (modules === undefined ? base.modules : nonEmpty(modules)) ?? null,
       typescript: typescript ?? base.typescript,
     };
+    // A megabyte is packed, digested and compared in milliseconds.
+    await nextTurn(holder);
     const sha256Of = createHash("sha256").update(packed(code)).digest("hex");
     return { ...others, code, sha256Of, faults: [...faults, ...this.#faultsOfSize(code)] };
   }

@@ -153,6 +153,8 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
     const whole = await record("r-cut", code, { query: { maxResult: "1MiB" } });
     assert.equal(whole.resultTruncated, undefined);
     assert.equal((whole.result as string).length, 300 * 1024);
+    const most = await record("r-cut", code, { query: { maxResult: "max" } });
+    assert.equal((most.result as string).length, 300 * 1024);
   });
 
   it("which keeps at most 64 KiB of lines and counts the others", async () => {

@@ -147,6 +147,7 @@ describe("a source as the body", () => {
       [send("bad", "text/javascript", "1", { secrets: '{"A":"b"}' }), "request_invalid", /secrets is not a parameter/],
       [send("bad", "text/javascript", "1", { code: "2" }), "request_invalid", /code is not a parameter/],
       [send("bad", "text/javascript", "1", { detial: "true" }), "request_invalid", /detial is not a parameter/],
+      [send("bad", "text/javascript", "1", { params: '{"a":1,"a":2}' }), "request_invalid", /twice|more than once/],
       [send("bad", "text/javascript", "1", { public: "yes" }), "request_invalid", /public must be true or false/],
       [send("bad", "text/javascript", "return 1 +"), "code_syntax", /Unexpected/],
       [send("bad", "text/javascript", " "), "request_invalid", /code is blank/],

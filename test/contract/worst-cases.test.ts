@@ -64,6 +64,15 @@ async function sendChunks(path: string): Promise<Answer> {
   return { status, text } as Answer;
 }
 
+/** Sends requests on some connections, on each one after the other. @returns the answer to the last request of the first */
+async function again(connections: number, times: number, request: () => Promise<Answer>): Promise<Answer> {
+  const work = async (): Promise<Answer> => {
+    for (let at = 1; at < times; at++) await request();
+    return await request();
+  };
+  return (await Promise.all(Array.from({ length: connections }, work)))[0]!;
+}
+
 const WORST: readonly Worst[] = [
   {
     name: "a record with the largest result",
@@ -221,6 +230,20 @@ const WORST: readonly Worst[] = [
       }),
   },
   {
+    name: "the document of the API on 60 connections that ask 32 times and read nothing, without a token",
+    status: 200,
+    make: () =>
+      Promise.resolve(async () => {
+        const sockets = Array.from({ length: 60 }, () => connect(service.port, "127.0.0.1"));
+        for (const socket of sockets) socket.on("error", () => {}).pause();
+        for (const socket of sockets) socket.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(32));
+        // Until the service has made its answers.
+        const answer = await service.request("GET", "/openapi.json", { token: null });
+        for (const socket of sockets) socket.destroy();
+        return answer;
+      }),
+  },
+  {
     name: "a task whose error is a list of thousands of strings, with secrets",
     status: 500,
     make: async () => {
@@ -251,6 +274,31 @@ const WORST: readonly Worst[] = [
         const path = await putTask("preflight", `() => ${puts++}`, { modules, public: true });
         return service.request("OPTIONS", path, { token: null });
       };
+    },
+  },
+  {
+    name: "24 refused runs at once, of tasks whose code is not in memory",
+    status: 429,
+    make: async () => {
+      const paths: string[] = [];
+      const names = Array.from({ length: 99 }, (_, at) => `./m${at}.js`);
+      for (let at = 0; at < 36; at++) {
+        const modules = Object.fromEntries(names.map((name) => [name, `//${at}${"\u00e9".repeat(5_000)}`]));
+        paths.push(
+          await putTask(`big-${at}`, `() => ${at}`, { modules, public: true, limits: { token: { month: 1 } } }),
+        );
+        await service.request("GET", paths[at]!, { token: null });
+      }
+      let next = 0;
+      return () => again(24, 8, () => service.request("GET", paths[next++ % paths.length]!, { token: null }));
+    },
+  },
+  {
+    name: "64 reads at once of a task with the maximum of code",
+    status: 200,
+    make: async () => {
+      await putTask("read", `() => 1 //${'"\\'.repeat(349_000)}`);
+      return () => again(64, 4, () => service.request("GET", "/api/tasks/worst/read", { token }));
     },
   },
   {

@@ -76,6 +76,12 @@ describe("the forms of code", () => {
       "} function x() {",
       "1 }) ; (async function () { return (await 2",
       "await 1) , (2",
+      '"(" ) , ( ")"',
+      "'(' ) , ( 2",
+      "/[(]/ ) , ( 2",
+      "`(` ) , ( `)`",
+      "1 /* ( */ ) , ( 2 /* ) */",
+      '"\\"(" ) , ( ")\\""',
     ]) {
       assert.equal((await guest.fault(text)).code, "code_syntax", text);
     }

@@ -1,7 +1,8 @@
+import { nextTurn } from "../../next-turn.ts";
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
 import { INDEX, indexPage, wantsPage } from "./index-page.ts";
-import { type Api, type ApiDependencies, json, resource, text } from "./route.ts";
+import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
 
 /** RFC 7517, section 8.5.2. */
 const JWKS_TYPE = "application/jwk-set+json";
@@ -10,6 +11,9 @@ const JWKS_TYPE = "application/jwk-set+json";
  */
 const OPENAPI_CACHE = "public, max-age=60";
 const JWKS_CACHE = "public, max-age=60";
+
+/** The `holder` argument of `nextTurn`. */
+const OPENAPI_TURNS = "/openapi.json";
 
 /** Serves the paths that need no token. */
 export function servePublic(api: Api, dependencies: ApiDependencies): void {
@@ -34,7 +38,12 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
     GET: () => text(200, JSON.stringify(tokens.keys.jwks()), JWKS_TYPE, ["Cache-Control", JWKS_CACHE]),
   });
   resource(api, "/openapi.json", {
-    GET: async () => text(200, await openApiJson(), "application/json", ["Cache-Control", OPENAPI_CACHE]),
+    GET: async (call) => {
+      const document = await openApiJson();
+      // It is large, and anyone can ask for it on many connections at once.
+      await nextTurn(OPENAPI_TURNS);
+      return sendShared(call, document, "application/json", ["Cache-Control", OPENAPI_CACHE]);
+    },
   });
   resource(api, "/", {
     GET: ({ req }) =>
@@ -44,11 +53,13 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
 }
 
-let openApi: Promise<string> | null = null;
+let openApi: Promise<Buffer> | null = null;
 
 /** Makes the document at its first request: its program is large, and most services are never asked for it. */
-function openApiJson(): Promise<string> {
-  openApi ??= import("../openapi/document.ts").then(({ openApiDocument }) => JSON.stringify(openApiDocument()));
+function openApiJson(): Promise<Buffer> {
+  openApi ??= import("../openapi/document.ts").then(({ openApiDocument }) => {
+    return Buffer.from(JSON.stringify(openApiDocument()));
+  });
   return openApi;
 }
 

@@ -52,7 +52,7 @@ export async function readTaskMembers(
     return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
   };
   return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (body) => {
-    if (ofSource) return membersOfSource(call, body);
+    if (ofSource) return await membersOfSource(call, body, (bytes) => parseJson(bytes, jsonDepthLimit, by.family));
     try {
       await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
       return await parseJson(body, jsonDepthLimit, by.family);
@@ -62,27 +62,35 @@ export async function readTaskMembers(
   });
 }
 
-/** The query was checked by `TASK_SOURCE`. */
-function membersOfSource({ env: { incoming } }: Call, body: Buffer): object {
+/**
+ * The query was checked by `TASK_SOURCE`.
+ *
+ * @throws {Problem} `request_invalid` as `parse` does for the JSON of a member
+ */
+async function membersOfSource(
+  { env: { incoming } }: Call,
+  body: Buffer,
+  parse: (json: Buffer) => Promise<unknown>,
+): Promise<object> {
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const { query } = parseTarget(incoming.url!);
-  const members = [...query].filter(([name]) => name !== "key" && name !== "dryRun");
   const typescript = SOURCE_TYPES.get(mediaTypeOf(incoming.headers["content-type"]))!;
-  const code = body.toString().replace(/^\uFEFF/, "");
-  return {
-    ...Object.fromEntries(members.map(([name, value]) => [name, name === "description" ? value : valueOf(value)])),
-    code,
-    typescript,
-  };
+  const members: Record<string, unknown> = { typescript, code: body.toString().replace(/^\uFEFF/, "") };
+  for (const [name, value] of query) {
+    if (name === "key" || name === "dryRun") continue;
+    members[name] = name === "description" || !isJson(value) ? value : await parse(Buffer.from(value));
+  }
+  return members;
 }
 
-/** Reads a value as JSON, such as `true` or `{"a": 1}`. Any other value is text, such as `5s`. */
-function valueOf(text: string): unknown {
+/** Whether a value is JSON, such as `true` or `{"a": 1}`. Any other value is text, such as `5s`. */
+function isJson(text: string): boolean {
   try {
     // At most as long as the head of a request.
-    return JSON.parse(text) as unknown;
+    JSON.parse(text);
+    return true;
   } catch {
-    return text;
+    return false;
   }
 }
 

@@ -34,6 +34,9 @@ const OF_TASK: Readonly<Record<string, string>> = {
   record: "`input`: the records of its runs keep the beginning of the body",
 };
 
+/** The members of a task that `null` removes. */
+const REMOVABLE: ReadonlySet<string> = new Set(["limits", "net"]);
+
 /**
  * Adds descriptions to the members of requests, and gives the members of a task that are checked like those of a token
  * their schema.
@@ -45,7 +48,8 @@ export function describeMembers(schemas: Json): void {
   for (const [name, schema] of Object.entries(task)) {
     const isSame = !(name in OF_TASK) && name in token;
     // A schema of the task itself may allow more, such as null.
-    const own = isSame && Object.keys(schema).length === 0 ? token[name] : schema;
+    const ofToken = REMOVABLE.has(name) ? { anyOf: [token[name], { type: "null" }] } : token[name];
+    const own = isSame && Object.keys(schema).length === 0 ? ofToken : schema;
     task[name] = { ...own, description: isSame ? OF_TOKEN[name] : OF_TASK[name] };
   }
 }

@@ -22,6 +22,9 @@ export const TASK_CODE: Query = z.strictObject({});
 export const RUN_OPTIONS: Query = z.strictObject({
   timeout,
   file: z.string().max(255).optional().meta({ description: "your name for the text, in positions and stacks" }),
-  maxResult: z.string().optional().meta({ description: "how much of the result the record shows, such as `1MiB`" }),
+  maxResult: z
+    .string()
+    .optional()
+    .meta({ description: "how much of the result the record shows, such as `1MiB`, or `max`" }),
   task: z.string().optional().meta({ description: "the name of a task to run; the body is then its data" }),
 });

@@ -30,7 +30,9 @@ export const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set([...IN_QUERY, "quer
 
 const TIMEOUT = `must be a duration such as 500ms or 5s, from ${MIN_TIMEOUT_MS}ms to 24d`;
 const FILE = `must be a name of 1 to ${MAX_FILE_CHARS} characters without control characters`;
-const MAX_RESULT = "must be a size such as 256KiB or 2MiB";
+const MAX_RESULT = "must be a size such as 256KiB or 2MiB, or max";
+/** The value of `maxResult` for the whole of any result. Callers do not know the limit of the operator. */
+const WHOLE = "max";
 const QUERY = `must be a query such as "a=1&b=2" of at most ${MAX_QUERY_CHARS} characters, or an object of strings by name`;
 
 interface Given {
@@ -55,7 +57,7 @@ const file = z
   );
 
 const maxResult = z.string(MAX_RESULT).transform((text, context) => {
-  const bytes = attempt(() => parseSize(text));
+  const bytes = text === WHOLE ? Infinity : attempt(() => parseSize(text));
   if (bytes !== null) return bytes;
   context.addIssue({ code: "custom", message: MAX_RESULT });
   return z.NEVER;
@@ -142,6 +144,7 @@ function optionsOf(given: object, resultLimit: number): RecordOptions {
     throw new Problem("request_invalid", `${path.join(".")} ${message}`);
   }
   const { data } = parsed;
+  if (data.maxResult === Infinity) data.maxResult = resultLimit;
   if (data.maxResult !== undefined && data.maxResult > resultLimit) {
     throw new Problem(
       "request_invalid",

@@ -21,7 +21,7 @@ const SANDBOX = "sandbox allow-scripts allow-forms";
 /** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
 const SANDBOX_OF_KEY = "sandbox allow-forms";
 
-/** The bytes of a record that are written at once. Escapes can make six times as many of them. */
+/** The bytes of an answer that are written at once. Escapes of a record can make six times as many of them. */
 const BYTES_AT_ONCE = 65_536;
 
 const NO_CORS: readonly string[] = [];
@@ -188,8 +188,10 @@ export class RunAnswer {
     this.#response.writeHead(200, headers);
     // A big answer is in memory until the client has read it.
     holdUnread(this.#response, this.#owner, json.length);
-    // A Latin-1 string has the same bytes. Node writes head and body in one piece if the body is a string.
-    this.#response.end(json.toString("latin1"), "latin1");
+    // A Latin-1 string has the same bytes. Node writes head and body in one piece if the body is a string. Of a large string it
+    // would keep two copies for a client that reads slowly.
+    if (json.length > BYTES_AT_ONCE) this.#response.end(json);
+    else this.#response.end(json.toString("latin1"), "latin1");
   }
 
   /** Limits the unread rest of a complete body. The run has ended, so the watchdog does not limit it any more. */

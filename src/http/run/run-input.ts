@@ -5,7 +5,6 @@ import { readSubmission, type Submission } from "../../source/body.ts";
 import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
 import { discardRest, hasBody } from "../read-body.ts";
-import { sourceOfTask } from "../task-source.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
 import { openRunBody } from "./run-body.ts";
@@ -52,7 +51,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
       hint: "Leave task_url out. The body of the request is data for the code.",
     });
   }
-  const { config, bodies, tasks } = dependencies;
+  const { config, bodies } = dependencies;
   const { method } = call.request;
   const takesBody = method !== "OPTIONS" && method !== "HEAD";
   if (!takesBody) discardRest(call.response);
@@ -63,14 +62,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   if (found?.bytes) kept?.add(found.bytes);
   const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
   const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
-  if (!task?.inline) return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
-  try {
-    const code = sourceOfTask(await tasks.codeOf(task));
-    return { code, data: null, body, options: NO_OPTIONS, kept, release };
-  } catch (error) {
-    release();
-    throw error;
-  }
+  return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
 }
 
 /** Reads the code of the body, unless the service fetches it. */

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
@@ -10,9 +9,9 @@ import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import type { Target } from "../target.ts";
 import { authorizeRun } from "./authorize-run.ts";
+import { codeOfCall } from "./code-of-call.ts";
 import { dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
-import { fetchCode } from "./fetch-code.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
@@ -23,7 +22,6 @@ import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
 import { RunMeter } from "./run-meter.ts";
-import type { RunTrace } from "./run-trace.ts";
 import { mustTakeRuns } from "./suspension.ts";
 
 /** The methods of the path of a run. Named tasks also take HEAD and OPTIONS. */
@@ -115,7 +113,7 @@ export class RunEndpoint {
   }
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
-    const { containers, sources, running, policies } = this.#with;
+    const { containers, running, policies } = this.#with;
     const { container, group, subject, memory } = call;
     call.recorded?.accept(options);
     // Again, because the container may have been suspended while the body arrived.
@@ -131,7 +129,7 @@ export class RunEndpoint {
       const trace = await this.#admit(call);
       if (kept) trace.keepInput(kept);
       call.recorded?.begin();
-      const code = submitted ?? (await fetchCode(call, sources));
+      const code = await codeOfCall(call, submitted, this.#with);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
       slot.container.mustNotBeEnded(replacements);
@@ -145,7 +143,7 @@ export class RunEndpoint {
       const sentMs = call.answer.sent(start);
       const runOptions = { timeoutMs: timeoutOf(call), body, isPreflight: call.request.method === "OPTIONS" };
       if (call.recorded) trace.meter = new RunMeter(guest);
-      execution.begin(guest, guest.run(codeOf(code), context, execution, sentMs, runOptions));
+      execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));
       trace.sent(start, sentMs, guest.inFlight.size - 1);
       // Guests that were replaced while the run waited take no further run, and neither does this guest.
       if (slot.container.replacements > replacements) slot.replaceGuest(performance.now());
@@ -159,7 +157,7 @@ export class RunEndpoint {
     }
   }
 
-  async #admit(call: RunCall): Promise<RunTrace> {
+  async #admit(call: RunCall): Promise<NonNullable<RunCall["trace"]>> {
     const { container, subject, answer } = call;
     const { limiter, runMetrics } = this.#with;
     const askedMs = performance.now();

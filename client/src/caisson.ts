@@ -1,0 +1,81 @@
+import type { AnsweredRunRecord, AuditPage, FailureGroups, Routes, Usage } from "./api-types.ts";
+import { List } from "./list.ts";
+import { Containers } from "./resources/containers.ts";
+import { Limits } from "./resources/limits.ts";
+import { Runs } from "./resources/runs.ts";
+import { Tasks } from "./resources/tasks.ts";
+import { Tokens } from "./resources/tokens.ts";
+import { valueOf } from "./result.ts";
+import { type RecordOptions, type RunOptions, runRequest, type Source } from "./run-request.ts";
+import { type RunEvent, streamRun } from "./stream.ts";
+import { type CaissonOptions, type RequestOptions, Transport } from "./transport.ts";
+
+/** A client of one caisson service. */
+export class Caisson {
+  readonly tasks: Tasks;
+  readonly tokens: Tokens;
+  readonly limits: Limits;
+  readonly containers: Containers;
+  readonly runs: Runs;
+  readonly #transport: Transport;
+
+  constructor(options: CaissonOptions) {
+    const transport = new Transport(options);
+    this.#transport = transport;
+    this.tasks = new Tasks(transport);
+    this.tokens = new Tokens(transport);
+    this.limits = new Limits(transport);
+    this.containers = new Containers(transport);
+    this.runs = new Runs(transport);
+  }
+
+  /**
+   * Runs code, or a named task, and returns what it returned: a JSON value as it is, and anything else (a `Response`, bytes,
+   * a `Blob`, a stream) as a `Response`.
+   *
+   * @throws {CaissonError} if the request was refused (`status`), or if the run failed (`at`, `taskError`, `record`)
+   */
+  async run<T = unknown>(container: string, code: Source, options: RunOptions = {}): Promise<T> {
+    return valueOf(await this.record(container, code, { ...options, maxResult: "max" })) as T;
+  }
+
+  /**
+   * Runs code, or a named task, and returns the record of the run, also if the run failed.
+   *
+   * @throws {CaissonError} if the run was not admitted
+   */
+  record(container: string, code: Source, options: RecordOptions = {}): Promise<AnsweredRunRecord> {
+    return this.#transport.json("POST /api/runs/{container}", runRequest(container, code, options), options);
+  }
+
+  /** Runs code, or a named task, and returns its events as they come. To stop reading cancels the run. */
+  stream<T = unknown>(
+    container: string,
+    code: Source,
+    options: RunOptions = {},
+  ): AsyncGenerator<RunEvent<T>, void, undefined> {
+    return streamRun<T>(this.#transport, container, code, { ...options, maxResult: "max" });
+  }
+
+  /** Returns the counts of runs, processor time and bytes over time. Needs the verb `logs`. */
+  usage(query: Routes["GET /api/usage"]["query"] = {}, options: RequestOptions = {}): Promise<Usage> {
+    return this.#transport.json("GET /api/usage", { query }, options);
+  }
+
+  /** Returns the failures, grouped by their cause, the latest first. Needs the verb `logs`. */
+  failures(query: Routes["GET /api/failures"]["query"] = {}, options: RequestOptions = {}): Promise<FailureGroups> {
+    return this.#transport.json("GET /api/failures", { query }, options);
+  }
+
+  /** Lists the changes of tokens, tasks, containers and limits, the newest first. For administrators. */
+  audit(
+    query: Routes["GET /api/audit"]["query"] = {},
+    options: RequestOptions = {},
+  ): List<AuditPage["entries"][number], AuditPage> {
+    return new List(
+      (cursor) => this.#transport.json("GET /api/audit", { query: { ...query, cursor } }, options),
+      ({ entries }) => entries,
+      query.cursor,
+    );
+  }
+}

@@ -1,0 +1,87 @@
+import type { RunRecord } from "./api-types.ts";
+import { CaissonError } from "./error.ts";
+import { readEvents, type ServerEvent } from "./event-stream.ts";
+import { wait } from "./retry.ts";
+import type { ConsoleLine } from "./stream.ts";
+import type { Transport } from "./transport.ts";
+
+/** What happens in a container. `id` is the `lastEventId` with which a later call continues after this event. */
+export type ContainerEvent = { readonly id: string | null } & (
+  | ({ readonly type: "console"; readonly run: string } & Readonly<ConsoleLine>)
+  | { readonly type: "record"; readonly record: Omit<RunRecord, "console" | "input"> }
+  | { readonly type: "lost"; readonly detail: string }
+);
+
+export interface FollowOptions {
+  /** Ends the iteration with the error `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called each time the connection is open: runs that begin now are followed. */
+  readonly onOpen?: (() => void) | undefined;
+  /** Continues after the event with this id. */
+  readonly lastEventId?: string | undefined;
+  /** `false`: the end of the connection ends the iteration. By default the client connects again. */
+  readonly reconnect?: boolean | undefined;
+  /** The milliseconds without a byte after which the client connects again; default: 45000. The service sends one each 15 s. */
+  readonly silenceMs?: number | undefined;
+}
+
+const DEFAULT_SILENCE_MS = 45_000;
+/** The wait before the first attempt to connect again, unless the service names another. It doubles with each attempt. */
+const RETRY_MS = 2_000;
+const MAX_RETRY_MS = 30_000;
+
+/** Returns the events of a container as they come, until the caller stops reading. */
+export async function* followContainer(
+  transport: Transport,
+  container: string,
+  { signal, onOpen, lastEventId, reconnect = true, silenceMs = DEFAULT_SILENCE_MS }: FollowOptions,
+): AsyncGenerator<ContainerEvent, void, undefined> {
+  let lastId: string | null = lastEventId ?? null;
+  let retryMs = RETRY_MS;
+  let failures = 0;
+  let hasConnected = false;
+  for (;;) {
+    let waitMs = 0;
+    try {
+      const headers = lastId === null ? {} : { "last-event-id": lastId };
+      const parameters = { path: { container }, headers };
+      // Its own retries would hide how long the client has been away.
+      const options = { signal, ...(hasConnected && { retry: { limited: false } }) };
+      const response = await transport.send("GET /api/runs/{container}/events", parameters, options);
+      hasConnected = true;
+      failures = 0;
+      onOpen?.();
+      for await (const event of readEvents(response.body!, silenceMs)) {
+        lastId = event.id ?? lastId;
+        retryMs = event.retryMs ?? retryMs;
+        if (event.name === "end") throwIfOver(event);
+        else if (event.name !== "") yield contentOf(event, lastId);
+      }
+      if (!reconnect) return;
+    } catch (thrown) {
+      const error = transport.failure(thrown, signal);
+      if (!reconnect || !hasConnected || isFinal(error)) throw error;
+      waitMs = error.retryAfterMs ?? 0;
+    }
+    failures += 1;
+    await wait(Math.max(waitMs, Math.min(retryMs * 2 ** (failures - 1), MAX_RETRY_MS)), signal);
+  }
+}
+
+function contentOf({ name, data }: ServerEvent, id: string | null): ContainerEvent {
+  const content: unknown = JSON.parse(data);
+  return (
+    name === "record" ? { type: name, id, record: content } : { type: name, id, ...(content as object) }
+  ) as ContainerEvent;
+}
+
+/** @throws {CaissonError} if the token has ended. After another end, such as that of one node, the client connects again. */
+function throwIfOver({ data }: ServerEvent): void {
+  const { code, detail } = JSON.parse(data) as { code: string; detail: string };
+  if (code.startsWith("token_")) throw new CaissonError({ code, detail, status: 403 });
+}
+
+/** Whether another attempt would fail in the same way. */
+function isFinal({ code, status }: CaissonError): boolean {
+  return code === "aborted" || (status !== null && status < 500 && status !== 429);
+}

@@ -1,0 +1,10 @@
+export type * from "./api-types.ts";
+export { Caisson } from "./caisson.ts";
+export { CaissonError, type ClientErrorCode, type ErrorCode, type ErrorPosition, type TaskError } from "./error.ts";
+export type { ContainerEvent, FollowOptions } from "./follow.ts";
+export type { List } from "./list.ts";
+export type { ChangeOptions, TaskVersion } from "./resources/tasks.ts";
+export type { RetryOptions } from "./retry.ts";
+export type { RecordOptions, RunOptions, Source } from "./run-request.ts";
+export type { ConsoleLine, RunEvent } from "./stream.ts";
+export type { CaissonOptions, RequestBody, RequestOptions, Token as TokenSource } from "./transport.ts";

@@ -1,0 +1,86 @@
+import type {
+  AnsweredRunRecord,
+  DeletedTask,
+  DryRun,
+  Routes,
+  Task,
+  TaskPage,
+  TaskRequest,
+  TaskVersions,
+} from "../api-types.ts";
+import { List } from "../list.ts";
+import type { RequestOptions, Transport } from "../transport.ts";
+
+export type TaskVersion = TaskVersions["versions"][number];
+
+export interface ChangeOptions extends RequestOptions {
+  /** The `etag` of the task that you have seen. If it is not the current one, the error is `precondition_failed`. */
+  readonly ifMatch?: string | undefined;
+  /** `"*"`: only creates the task, and never changes one. */
+  readonly ifNoneMatch?: "*" | undefined;
+}
+
+/** Named tasks: code that the service keeps. `caisson.run(container, { task: name })` runs one. */
+export class Tasks {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Lists the tasks of a container by name, without their code. All methods need the verb `tasks`. */
+  list(
+    container: string,
+    query: Routes["GET /api/tasks/{container}"]["query"] = {},
+    options: RequestOptions = {},
+  ): List<TaskPage["tasks"][number], TaskPage> {
+    const read = (cursor: string | undefined): Promise<TaskPage> =>
+      this.#transport.json("GET /api/tasks/{container}", { path: { container }, query: { ...query, cursor } }, options);
+    return new List(read, ({ tasks }) => tasks, query.cursor);
+  }
+
+  /** Returns a task with its code, without its secrets. */
+  get(container: string, task: string, options: RequestOptions = {}): Promise<Task> {
+    return this.#transport.json("GET /api/tasks/{container}/{task}", { path: { container, task } }, options);
+  }
+
+  /** Creates or changes a task. A member that is left out stays as it was. */
+  async put(container: string, task: string, definition: TaskRequest, options: ChangeOptions = {}): Promise<Task> {
+    const parameters = { path: { container, task }, json: definition, headers: preconditions(options) };
+    return (await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as Task;
+  }
+
+  /** Runs a task once without publishing it, and returns the record of the run. */
+  async dryRun(
+    container: string,
+    task: string,
+    definition: TaskRequest,
+    options: RequestOptions = {},
+  ): Promise<AnsweredRunRecord> {
+    const parameters = { path: { container, task }, json: definition, query: { dryRun: true } };
+    return ((await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as DryRun).record;
+  }
+
+  /** Deletes a task with its token, its versions and its secrets. */
+  delete(container: string, task: string, options: ChangeOptions = {}): Promise<DeletedTask> {
+    const parameters = { path: { container, task }, headers: preconditions(options) };
+    return this.#transport.json("DELETE /api/tasks/{container}/{task}", parameters, options);
+  }
+
+  /** Returns the last ten versions, the newest first. */
+  async versions(container: string, task: string, options: RequestOptions = {}): Promise<TaskVersion[]> {
+    const route = "GET /api/tasks/{container}/{task}/versions";
+    return (await this.#transport.json(route, { path: { container, task } }, options)).versions;
+  }
+
+  /** Creates a new version with the content of an earlier one. */
+  rollback(container: string, task: string, version: number, options: ChangeOptions = {}): Promise<Task> {
+    const parameters = { path: { container, task }, json: { version }, headers: preconditions(options) };
+    return this.#transport.json("POST /api/tasks/{container}/{task}/rollback", parameters, options);
+  }
+}
+
+/** The `etag` of a task has no quotes, but a header of HTTP does. */
+function preconditions({ ifMatch, ifNoneMatch }: ChangeOptions): Record<string, string | undefined> {
+  return { "if-match": ifMatch === undefined ? undefined : `"${ifMatch}"`, "if-none-match": ifNoneMatch };
+}

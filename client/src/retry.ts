@@ -1,0 +1,51 @@
+import { CaissonError } from "./error.ts";
+
+export interface RetryOptions {
+  /** `true`: a request that is answered 429 waits and is sent again. A 429 has run and counted nothing. */
+  readonly limited?: boolean | undefined;
+  /** The most milliseconds that one request waits in all; default: 60000. A longer wait is an error at once. */
+  readonly maxWaitMs?: number | undefined;
+}
+
+const DEFAULT_WAIT_MS = 60_000;
+/** The wait after an answer that names none. */
+const UNNAMED_WAIT_MS = 1_000;
+/** Timers of JavaScript have 31 bits. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Sends a request again while it is answered 429, if the options say so. */
+export async function retryWhenLimited<T>(
+  send: () => Promise<T>,
+  { limited = false, maxWaitMs = DEFAULT_WAIT_MS }: RetryOptions,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  let leftMs = Math.min(maxWaitMs, MAX_TIMER_MS);
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!limited || !(error instanceof CaissonError) || error.status !== 429) throw error;
+      // A timer may fire a millisecond early.
+      const waitMs = Math.ceil(error.retryAfterMs ?? UNNAMED_WAIT_MS) + 1;
+      if (waitMs > leftMs) throw error;
+      leftMs -= waitMs;
+      await wait(waitMs, signal);
+    }
+  }
+}
+
+/** Waits for that time. @throws {CaissonError} `aborted` */
+export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(new CaissonError({ code: "aborted", detail: "the request was aborted", cause: signal!.reason }));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener("abort", abort, { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+import type { RecordedEnvelope, Routes } from "./api-types.ts";
+import type { ParametersOf, RequestBody, RequestOptions } from "./transport.ts";
+
+/**
+ * What runs: the text of the code; a named task; or `null` for a token that is pinned to the URL of its code
+ * (docs/reference/tokens.md).
+ */
+export type Source = string | { readonly task: string } | null;
+
+export interface RunOptions extends RequestOptions {
+  /** The JSON that the code receives as `context.body`; `context.data` has the members of an object, too. */
+  readonly data?: unknown;
+  /** The query that the code receives as `context.query`. Only for code in the request. */
+  readonly query?: string | Readonly<Record<string, QueryValue | readonly QueryValue[]>> | undefined;
+  /** The longest that the run may take: a duration such as `"5s"`, or milliseconds. */
+  readonly timeout?: string | number | undefined;
+  /** The modules that the code imports, such as `{ "./lib.ts": "export ..." }`. Only for code in the request. */
+  readonly modules?: Readonly<Record<string, string>> | undefined;
+  /** Your name for the code, in positions and stacks. */
+  readonly file?: string | undefined;
+  /** The body that a named task receives instead of `data`, byte for byte. Not for code in the request. */
+  readonly body?: RequestBody | undefined;
+  /** The trace that the run belongs to (W3C Trace Context). */
+  readonly traceparent?: string | undefined;
+}
+
+export interface RecordOptions extends RunOptions {
+  /** How much of the result the record shows: a size such as `"1MiB"`, or `"max"`; default: 256 KiB. */
+  readonly maxResult?: string | undefined;
+}
+
+type QueryValue = string | number | boolean;
+type RunRoute = "POST /api/runs/{container}";
+
+/** Returns the parameters of the request that runs something. */
+export function runRequest(container: string, source: Source, options: RecordOptions): ParametersOf<RunRoute> {
+  const { data, query, timeout, modules, file, body, traceparent, maxResult } = options;
+  const settings = { timeout: typeof timeout === "number" ? `${timeout}ms` : timeout, file, maxResult };
+  const common = { path: { container }, headers: { traceparent } };
+  if (typeof source === "string") {
+    if (body !== undefined) throw new TypeError("body is for a named task; give data to code");
+    const envelope = { code: source, data, query, modules, ...settings };
+    return { ...common, json: envelope };
+  }
+  if (query !== undefined || modules !== undefined)
+    throw new TypeError("query and modules are for code in the request");
+  if (data !== undefined && body !== undefined) throw new TypeError("data and body exclude each other");
+  const parameters: Routes[RunRoute]["query"] = { ...settings, task: source?.task };
+  return { ...common, query: parameters, ...(body === undefined ? { json: data as RecordedEnvelope } : { body }) };
+}

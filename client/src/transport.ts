@@ -1,0 +1,154 @@
+import type { Routes } from "./api-types.ts";
+import { CaissonError, errorOfAnswer, errorOfFailure } from "./error.ts";
+import { type RetryOptions, retryWhenLimited } from "./retry.ts";
+
+/** A credential, or a function that returns the current one. */
+export type Token = string | (() => string | Promise<string>);
+
+export interface CaissonOptions {
+  /** The address of the service, such as `https://caisson.example.com`. */
+  readonly url: string | URL;
+  /** The token of each request. A public task needs none. */
+  readonly token?: Token | undefined;
+  /** Whether requests wait when a limit is used up. By default they do not. */
+  readonly retry?: RetryOptions | undefined;
+  /** Replaces the `fetch` of the platform. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** The options of each request. */
+export interface RequestOptions {
+  /** Aborts the request. A run that the request has started is cancelled. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the option of the client. */
+  readonly retry?: RetryOptions | undefined;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
+
+/** The body of a request that is not JSON. It can be sent again. */
+export type RequestBody = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blob | FormData | URLSearchParams;
+
+export interface Parameters {
+  readonly path?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Query | undefined;
+  /** A value that is sent as JSON. */
+  readonly json?: unknown;
+  /** What is sent instead of JSON. */
+  readonly body?: RequestBody | undefined;
+  readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** The parameters of an operation of the OpenAPI document. */
+export type ParametersOf<Route extends keyof Routes> = Omit<Parameters, "path" | "query" | "json"> &
+  ({} extends Routes[Route]["path"] ? { readonly path?: undefined } : { readonly path: Routes[Route]["path"] }) & {
+    readonly query?: Routes[Route]["query"] | undefined;
+    readonly json?: Routes[Route]["body"] | undefined;
+  };
+
+/** Sends requests to one service. */
+export class Transport {
+  readonly #url: string;
+  readonly #token: Token | undefined;
+  readonly #retry: RetryOptions;
+  readonly #fetch: typeof fetch;
+
+  constructor({ url, token, retry = {}, fetch: own }: CaissonOptions) {
+    const { href, protocol, search, hash } = new URL(url);
+    if (!/^https?:$/.test(protocol) || search || hash)
+      throw new TypeError("url must be the http or https address of a service");
+    this.#url = href.replace(/\/+$/, "");
+    this.#token = token;
+    this.#retry = retry;
+    // A browser's `fetch` must be called without `this`.
+    this.#fetch = own ?? ((input, init) => fetch(input, init));
+  }
+
+  /** Returns the JSON of the answer. */
+  async json<Route extends keyof Routes>(
+    route: Route,
+    parameters: ParametersOf<Route>,
+    options: RequestOptions = {},
+  ): Promise<Routes[Route]["answer"]> {
+    const response = await this.send(route, parameters, options);
+    return (await this.#read(response, options)) as Routes[Route]["answer"];
+  }
+
+  /** Returns the answer, if it is a success. @throws {CaissonError} */
+  send(route: keyof Routes, parameters: Parameters, options: RequestOptions = {}): Promise<Response> {
+    const { signal, retry } = options;
+    return retryWhenLimited(() => this.#sendOnce(route, parameters, signal), { ...this.#retry, ...retry }, signal);
+  }
+
+  /** Returns the error of a body that could not be read completely. */
+  failure(error: unknown, signal: AbortSignal | undefined): CaissonError {
+    return errorOfFailure(error, this.#url, signal);
+  }
+
+  /** Returns the token of the next request. */
+  async token(): Promise<string | undefined> {
+    return typeof this.#token === "function" ? await this.#token() : this.#token;
+  }
+
+  async #sendOnce(route: keyof Routes, parameters: Parameters, signal: AbortSignal | undefined): Promise<Response> {
+    const [method, template] = route.split(" ") as [string, string];
+    const { path = {}, query = {}, json, body, headers = {} } = parameters;
+    const sent = new Headers();
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value);
+    const token = await this.token();
+    if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
+    if (json !== undefined) sent.set("content-type", "application/json");
+    const url = `${this.#url}${template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]))}${queryOf(query)}`;
+    const content = json === undefined ? body : JSON.stringify(json);
+    try {
+      const response = await this.#fetch(url, {
+        method,
+        headers: sent,
+        // A redirect could take the token to another place, and changes POST to GET.
+        redirect: "manual",
+        ...(content !== undefined && { body: content }),
+        ...(signal && { signal }),
+      });
+      if (response.ok) return response;
+      throw await errorOfAnswer(response);
+    } catch (error) {
+      throw this.failure(error, signal);
+    }
+  }
+
+  async #read(response: Response, { signal }: RequestOptions): Promise<unknown> {
+    let text: string;
+    try {
+      text = await response.text();
+    } catch (error) {
+      throw this.failure(error, signal);
+    }
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      throw new CaissonError({
+        code: "unexpected_answer",
+        status: response.status,
+        detail: "the answer is not of caisson: it is not JSON",
+        hint: "Check the url. A proxy may have answered.",
+        cause: error,
+      });
+    }
+  }
+}
+
+/** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */
+function segment(name: string, value: unknown): string {
+  if (typeof value !== "string" || /^\.{0,2}$|\p{Cs}/u.test(value))
+    throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);
+  return encodeURIComponent(value);
+}
+
+function queryOf(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    for (const each of Array.isArray(value) ? value : [value]) parameters.append(name, String(each));
+  }
+  return parameters.size === 0 ? "" : `?${parameters.toString()}`;
+}

@@ -1,0 +1,395 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { Caisson, CaissonError, type ErrorCode, type RunEvent } from "../../client/src/index.ts";
+import { type CodeServer, serveCode } from "../contract/code-server.ts";
+import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
+import { freePort } from "../ports.ts";
+
+let service: Service;
+let server: CodeServer;
+let caisson: Caisson;
+
+before(async () => {
+  server = await serveCode((_, response) => response.end("(context) => ({ pinned: context.body })"));
+  service = await startService([...NO_WALL, "--egress-allow", server.address]);
+  caisson = new Caisson({ url: service.url, token: service.admin });
+});
+after(async () => {
+  await service.stop();
+  await server.close();
+});
+
+/** Returns the error of a promise that must fail. */
+async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<CaissonError> {
+  const error = await promise.then(
+    (value) => assert.fail(`it returned ${JSON.stringify(value)}`),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof CaissonError, String(error));
+  assert.equal(error.code, code, error.message);
+  return error;
+}
+
+async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+/** Issues a token, and returns a client with it. */
+async function clientOf(claims: Parameters<Caisson["tokens"]["issue"]>[0]): Promise<{ client: Caisson; jti: string }> {
+  const { token, jti } = await caisson.tokens.issue(claims);
+  return { client: new Caisson({ url: service.url, token: () => Promise.resolve(token) }), jti };
+}
+
+describe("run", () => {
+  it("returns JSON values as they are", async () => {
+    for (const value of [42, "text", "", 0, false, null, [1, { a: "ü\u2028" }]]) {
+      assert.deepEqual(await caisson.run("demo", `return ${JSON.stringify(value)}`), value);
+    }
+    assert.equal(await caisson.run("demo", "const nothing = 1; if (nothing) {}"), null);
+  });
+
+  it("gives data, query and modules to the code", async () => {
+    const code = `import { two } from "./lib.ts"; export default (context) => [context.data.n * two, context.query]`;
+    const options = {
+      data: { n: 21 },
+      query: { a: "1", b: [2, true] },
+      modules: { "./lib.ts": "export const two: number = 2" },
+    };
+    assert.deepEqual(await caisson.run("demo", code, options), [42, { a: "1", b: ["2", "true"] }]);
+  });
+
+  it("returns a Response if the code returns one, bytes, a Blob or a stream", async () => {
+    const response = await caisson.run<Response>(
+      "demo",
+      'return new Response("näh", { status: 404, headers: { "x-a": "b" } })',
+    );
+    assert.ok(response instanceof Response);
+    assert.deepEqual([response.status, response.headers.get("x-a"), await response.text()], [404, "b", "näh"]);
+    const json = await caisson.run<Response>("demo", "return Response.json({ a: 1 }, { status: 201 })");
+    assert.deepEqual([json.status, await json.json()], [201, { a: 1 }]);
+    const bytes = await caisson.run<Response>("demo", "return new Uint8Array([0, 1, 254, 255])");
+    assert.deepEqual([...new Uint8Array(await bytes.arrayBuffer())], [0, 1, 254, 255]);
+    const blob = await caisson.run<Response>("demo", 'return new Blob(["hi"], { type: "text/css" })');
+    assert.deepEqual([blob.headers.get("content-type"), await blob.text()], ["text/css", "hi"]);
+    const stream = await caisson.run<Response>("demo", 'return (function* () { yield "a"; yield "b" })()');
+    assert.equal(await stream.text(), "ab");
+    const empty = await caisson.run<Response>("demo", "return new Response(null, { status: 204 })");
+    assert.deepEqual([empty.status, empty.body], [204, null]);
+  });
+
+  it("returns a long result as a whole, and fails if the service cuts it", async () => {
+    const long = await caisson.run<string>("demo", "'x'.repeat(5 * 2 ** 20)");
+    assert.equal(long.length, 5 * 2 ** 20);
+    const error = await failure(caisson.run("demo", "new Uint8Array(7 * 2 ** 20)"), "result_too_large");
+    assert.equal(error.status, null);
+    const streamed =
+      "return new Response(new ReadableStream({ pull(to) { this.n = (this.n ?? 0) + 1; to.enqueue(new Uint8Array(2 ** 20)); if (this.n > 7) to.close() } }))";
+    const cut = await failure(caisson.run("demo", streamed), "result_truncated");
+    assert.ok(cut.hint !== null && cut.run !== null);
+  });
+
+  it("throws the error of the code with its position, its stack and its console", async () => {
+    const code = 'console.log("before");\nnull.foo';
+    const error = await failure(caisson.run("demo", code, { file: "order.js" }), "task_threw");
+    assert.partialDeepStrictEqual(error.at, { file: "order.js", line: 2, column: 6 });
+    assert.match(error.at!.frame!, /> 2 \| null\.foo/);
+    assert.equal(error.message, "TypeError: Cannot read properties of null (reading 'foo') (order.js:2:6)");
+    assert.equal(error.taskError?.name, "TypeError");
+    assert.match(error.taskError.stack!, /order\.js:2:6/);
+    assert.match(error.stack!, /client\.test\.ts/, "the stack of the caller");
+    assert.equal(error.record!.console![0]!.text, "before");
+    assert.deepEqual([error.status, error.run], [null, error.record!.run]);
+    assert.ok(!Object.keys(error).includes("record"));
+    const syntax = await failure(caisson.run("demo", "return {"), "code_syntax");
+    assert.deepEqual([syntax.taskError, syntax.at!.line], [null, 1]);
+    assert.match(syntax.message, /\(line 1, column 9\)\n {2}return \{\n {10}\^$/);
+    const hinted = await failure(caisson.run("demo", "require('lodahs')"), "module_missing");
+    assert.ok(hinted.hint);
+  });
+
+  it("throws when the time of the run is over", async () => {
+    await failure(
+      caisson.run("demo", "await new Promise(() => setInterval(() => {}, 1000))", { timeout: 50 }),
+      "task_timeout",
+    );
+    await failure(caisson.run("demo", "1", { timeout: "5 s" }), "request_invalid");
+  });
+
+  it("cancels the run when its signal is aborted", async () => {
+    const abort = new AbortController();
+    const run = caisson.run("aborted", 'console.log("begun"); await new Promise(() => setInterval(() => {}, 1000))', {
+      signal: abort.signal,
+    });
+    const failed = failure(run, "aborted");
+    const list = (status: string): Promise<number> =>
+      caisson.runs
+        .list({ container: "aborted", status })
+        .page()
+        .then(({ runs }) => runs.length);
+    await until(async () => (await list("running")) === 1, "the run has begun");
+    abort.abort(new Error("enough"));
+    assert.equal(((await failed).cause as Error).message, "enough");
+    await until(async () => (await list("cancelled")) === 1, "the run is cancelled");
+    await failure(caisson.run("aborted", "1", { signal: AbortSignal.abort() }), "aborted");
+  });
+
+  it("runs a named task with data or with a body, and a pinned token without code", async () => {
+    await caisson.tasks.put("named", "echo", { code: "(context) => [context.body, context.headers['content-type']]" });
+    assert.deepEqual(await caisson.run("named", { task: "echo" }, { data: { a: 1 } }), [{ a: 1 }, "application/json"]);
+    assert.deepEqual(await caisson.run("named", { task: "echo" }, { body: new TextEncoder().encode("raw") }), [
+      "raw",
+      null,
+    ]);
+    const form = await caisson.run<unknown[]>("named", { task: "echo" }, { body: new URLSearchParams({ a: "1" }) });
+    assert.deepEqual(form[0], { a: "1" });
+    await caisson.tasks.put("named", "open", { code: "return 'public'", public: true });
+    assert.equal(await new Caisson({ url: service.url }).run("named", { task: "open" }), "public");
+    await failure(new Caisson({ url: service.url }).run("named", { task: "echo" }), "token_missing");
+    const { client } = await clientOf({ containers: ["named"], code: { url: server.url } });
+    assert.deepEqual(await client.run("named", null, { data: [1], timeout: "5s" }), { pinned: [1] });
+  });
+});
+
+describe("a request", () => {
+  it("that is refused throws the problem document", async () => {
+    const { client } = await clientOf({ containers: ["own"] });
+    const error = await failure(client.run("other", "1"), "token_forbidden");
+    assert.deepEqual([error.status, error.record], [403, null]);
+    const faults = await failure(caisson.tokens.issue({ containers: ["a b"], timeout: "soon" }), "request_invalid");
+    assert.equal(faults.violations.length, 2);
+  });
+
+  it("with an argument that is not valid is a TypeError, before anything is sent", async () => {
+    assert.throws(() => new Caisson({ url: "ftp://localhost" }), TypeError);
+    assert.throws(() => new Caisson({ url: "nowhere" }), TypeError);
+    for (const name of ["", ".", "..", "\ud800", undefined as unknown as string]) {
+      await assert.rejects(caisson.run(name, "1"), TypeError);
+      await assert.rejects(caisson.tasks.delete("a", name), TypeError);
+    }
+    await assert.rejects(caisson.run("a", "1", { body: "x" }), TypeError);
+    await assert.rejects(caisson.run("a", "1", { data: 1n }), TypeError);
+    await assert.rejects(caisson.run("a", { task: "t" }, { query: "x=1" }), TypeError);
+    await failure(caisson.run("a/../b?c#d", "1"), "container_invalid");
+  });
+
+  it("that nothing answers throws unreachable", async () => {
+    const error = await failure(
+      new Caisson({ url: `http://127.0.0.1:${await freePort()}` }).run("a", "1"),
+      "unreachable",
+    );
+    assert.match(error.message, /ECONNREFUSED/);
+    assert.ok(error.hint !== null && error.cause instanceof TypeError && error.status === null);
+  });
+
+  it("that a proxy answers throws unexpected_answer", async () => {
+    const answers: Response[] = [
+      new Response("<h1>Bad gateway</h1>", { status: 502, headers: { "content-type": "text/html" } }),
+      new Response("<h1>Welcome</h1>", { status: 200, headers: { "content-type": "text/html" } }),
+      new Response(null, { status: 302, headers: { location: "https://login.example/" } }),
+    ];
+    for (const answer of answers) {
+      const client = new Caisson({ url: "http://proxy.example", fetch: () => Promise.resolve(answer) });
+      const error = await failure(client.run("a", "1"), "unexpected_answer");
+      assert.equal(error.status, answer.status);
+    }
+  });
+
+  it("keeps the path of the address", async () => {
+    const asked: string[] = [];
+    const own: typeof fetch = (input) => {
+      asked.push(input as string);
+      return Promise.resolve(Response.json({ usage: [], truncated: false, nodes: { asked: 1, answered: 1 } }));
+    };
+    await new Caisson({ url: "http://proxy.example/caisson/", fetch: own }).usage({ by: "task" });
+    assert.deepEqual(asked, ["http://proxy.example/caisson/api/usage?by=task"]);
+  });
+});
+
+describe("a limit", () => {
+  it("is an error with the time to wait, unless the request waits", async () => {
+    const { client } = await clientOf({ containers: ["demo"], limits: { token: { second: 1 } } });
+    assert.equal(await client.run("demo", "1"), 1);
+    const error = await failure(client.run("demo", "2"), "token_limited");
+    assert.equal(error.status, 429);
+    assert.ok(error.retryAfterMs! > 0 && error.retryAfterMs! <= 1_000);
+    assert.equal(error.violations[0]!["window"], "second");
+    const values = await Promise.all([3, 4].map((n) => client.run("demo", `${n}`, { retry: { limited: true } })));
+    assert.deepEqual(values, [3, 4]);
+  });
+
+  it("of a proxy is waited for, too", async () => {
+    const answers = [
+      new Response("slow down", { status: 429, headers: { "retry-after": "0" } }),
+      Response.json({ usage: [], truncated: false, nodes: { asked: 1, answered: 1 } }),
+    ];
+    const own: typeof fetch = () => Promise.resolve(answers.shift()!);
+    const client = new Caisson({ url: "http://proxy.example", fetch: own, retry: { limited: true } });
+    assert.deepEqual((await client.usage()).usage, []);
+  });
+
+  it("is an error at once if the wait would be longer than maxWaitMs, and ends with the signal", async () => {
+    const { client } = await clientOf({ containers: ["demo"], limits: { token: { month: 1 } } });
+    await client.run("demo", "1");
+    await failure(client.run("demo", "2", { retry: { limited: true } }), "token_limited");
+    const abort = new AbortController();
+    const waits = client.run("demo", "2", { retry: { limited: true, maxWaitMs: 2 ** 40 }, signal: abort.signal });
+    setImmediate(() => abort.abort());
+    // 31 days are longer than a timer of JavaScript.
+    await assert.rejects(waits, (thrown: CaissonError) => ["aborted", "token_limited"].includes(String(thrown.code)));
+  });
+});
+
+describe("record and stream", () => {
+  it("return the record of a run, also if it failed", async () => {
+    const record = await caisson.record("demo", 'console.warn("hm"); throw new RangeError("no")');
+    assert.partialDeepStrictEqual(record, { status: "threw", console: [{ level: "warn", text: "hm" }] });
+    const cut = await caisson.record("demo", "'x'.repeat(300 * 1024)");
+    assert.equal(cut.resultTruncated, true);
+  });
+
+  it("return the events of a run as they come", async () => {
+    const events: string[] = [];
+    const code = 'console.log("one\\n\\ntwo"); await new Promise((go) => { globalThis.go = go }); return "done"';
+    for await (const event of caisson.stream<string>("demo", code)) {
+      events.push(event.type);
+      if (event.type === "console") {
+        assert.equal(event.text, "one\n\ntwo");
+        // The run is in flight: only this event lets it end.
+        await caisson.run("demo", "globalThis.go()");
+      }
+      if (event.type === "result") assert.equal(event.value, "done");
+      if (event.type === "record") assert.equal(event.record.status, "ok");
+    }
+    assert.deepEqual(events, ["console", "result", "record"]);
+  });
+
+  it("return the error of a run as an event, and throw if it is refused", async () => {
+    const events: RunEvent[] = await collect(caisson.stream("demo", "throw new Error('no')"));
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["error", "record"],
+    );
+    assert.ok(events[0]!.type === "error" && events[0]!.error.at?.line === 1);
+    await failure(collect(caisson.stream("demo", "")), "code_missing");
+    const [answer] = await collect(caisson.stream<Response>("demo", "return new Response('x', { status: 418 })"));
+    assert.ok(answer?.type === "result" && answer.value.status === 418);
+  });
+
+  it("cancel the run if the caller stops reading", async () => {
+    for await (const event of caisson.stream(
+      "left",
+      'console.log("hi"); await new Promise(() => setInterval(() => {}, 1000))',
+    )) {
+      assert.equal(event.type, "console");
+      break;
+    }
+    await until(
+      async () => (await caisson.runs.list({ container: "left", status: "cancelled" }).page()).runs.length === 1,
+      "the run is cancelled",
+    );
+  });
+});
+
+describe("the resources", () => {
+  it("manage tasks with versions and preconditions", async () => {
+    const { tasks } = caisson;
+    const first = await tasks.put("work", "sum", { code: "return 1", labels: { team: "a" } }, { ifNoneMatch: "*" });
+    await failure(tasks.put("work", "sum", { code: "return 2" }, { ifNoneMatch: "*" }), "precondition_failed");
+    const second = await tasks.put("work", "sum", { code: "return 2" }, { ifMatch: first.etag });
+    await failure(tasks.put("work", "sum", { code: "return 3" }, { ifMatch: first.etag }), "precondition_failed");
+    assert.deepEqual(
+      (await tasks.versions("work", "sum")).map(({ version }) => version),
+      [2, 1],
+    );
+    assert.equal((await tasks.dryRun("work", "sum", { code: "return 9" })).result, 9);
+    await tasks.rollback("work", "sum", first.version, { ifMatch: second.etag });
+    assert.equal((await tasks.get("work", "sum")).code, "return 1");
+    assert.equal((await tasks.delete("work", "sum")).deleted, true);
+    await failure(tasks.get("work", "sum"), "not_found");
+    await failure(tasks.put("work", "sum", { code: "return {" }), "code_syntax");
+  });
+
+  it("list in pages, one after the other, and from a cursor", async () => {
+    for (const name of ["a", "b", "c"]) await caisson.tasks.put("pages", name, { code: "1" });
+    const names = async (list: AsyncIterable<{ name: string }>): Promise<string> =>
+      (await collect(list)).map(({ name }) => name).join("");
+    assert.equal(await names(caisson.tasks.list("pages", { limit: 2 })), "abc");
+    const pages = await collect(caisson.tasks.list("pages", { limit: 1 }).pages());
+    assert.deepEqual(
+      pages.map(({ tasks }) => tasks.length),
+      [1, 1, 1],
+    );
+    assert.equal(await names(caisson.tasks.list("pages", { cursor: pages[0]!.next! })), "bc");
+    assert.equal(await names(caisson.tasks.list("none")), "");
+  });
+
+  it("manage tokens, limits and containers", async () => {
+    const { tokens, limits, containers } = caisson;
+    const { token, jti } = await tokens.issue({
+      containers: ["managed"],
+      limits: { container: { minute: 5 } },
+      labels: { a: "b" },
+    });
+    const client = new Caisson({ url: service.url, token });
+    await client.run("managed", "1");
+    assert.partialDeepStrictEqual(await client.limits.getContainer("managed"), { minute: 4, day: 0 });
+    assert.partialDeepStrictEqual((await client.limits.getContainer("managed", { detail: true })).minute, {
+      limit: 5,
+      used: 1,
+    });
+    assert.equal((await limits.resetContainer("managed")).minute, 0);
+    assert.equal((await client.limits.getToken(jti)).minute, 0);
+    assert.equal((await limits.resetToken(jti)).minute, 0);
+    assert.equal((await tokens.get(jti)).runs, 1);
+    assert.partialDeepStrictEqual(await tokens.introspect(token), { active: true, jti });
+    assert.partialDeepStrictEqual(await tokens.introspect(), { active: true });
+    assert.deepEqual(
+      (await collect(tokens.list({ label: ["a=b"] }))).map((each) => each.jti),
+      [jti],
+    );
+    await containers.set("managed", { limits: { minute: 60 } });
+    const policy = await containers.update("managed", { labels: { team: "x" }, description: "d" });
+    assert.partialDeepStrictEqual(policy, { limits: { minute: 60 }, labels: { team: "x" }, suspended: null });
+    assert.ok((await collect(containers.list({ label: ["team=x"] }))).some(({ container }) => container === "managed"));
+    assert.ok((await containers.suspend("managed", { now: true })).suspended);
+    await failure(client.run("managed", "1"), "container_suspended");
+    assert.equal((await containers.resume("managed")).suspended, null);
+    assert.equal((await containers.restart("managed")).restarted, true);
+    assert.deepEqual((await containers.reset("managed")).limits, {});
+    assert.equal((await containers.get("managed")).description, null);
+    await tokens.revoke(jti);
+    await failure(client.run("managed", "1"), "token_invalid");
+    const secret = await tokens.issue({ containers: ["managed"], secrets: { A: "1" }, secretsReadable: true });
+    await tokens.replaceSecrets(secret.jti, { A: "2" });
+    const reader = new Caisson({ url: service.url, token: secret.token });
+    assert.equal(await reader.run("managed", "return context.secrets.A === '2'"), true);
+  });
+
+  it("read and cancel runs, usage, failures and the audit", async () => {
+    const { runs } = caisson;
+    const record = await caisson.record("read", 'console.log("line"); throw new TypeError("no")');
+    assert.equal((await runs.get("read", record.run)).status, "threw");
+    assert.deepEqual(
+      (await runs.console("read", record.run)).map(({ text }) => text),
+      ["line"],
+    );
+    const { failures } = await caisson.failures({ container: "read" });
+    assert.partialDeepStrictEqual(failures, [{ name: "TypeError", count: 1 }]);
+    const usage = await caisson.usage({ by: "container" });
+    assert.ok(usage.nodes.answered === 1);
+    assert.ok((await collect(caisson.audit({ action: "token issued", limit: 2 }))).length > 2);
+    const stuck = caisson.run("read", "await new Promise(() => setInterval(() => {}, 1000))");
+    const failed = failure(stuck, "run_cancelled");
+    await until(
+      async () => (await runs.list({ container: "read", status: "running" }).page()).runs.length === 1,
+      "the run has begun",
+    );
+    const [running] = (await runs.list({ container: "read", status: "running" }).page()).runs;
+    assert.equal((await runs.cancel("read", running!.run)).status, "cancelled");
+    await failed;
+  });
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { readEvents, type ServerEvent } from "../../client/src/event-stream.ts";
+import { parseEvents } from "../records/event-stream.ts";
+
+const TEXTS: readonly string[] = [
+  'id: a-1\nevent: console\ndata: {"text":"näh 😀"}\n\n',
+  "data: one\ndata: two\n\n:comment\n\ndata\n\ndata:  space\n\n",
+  "event: x\r\ndata: 1\r\n\r\nid: 2\rdata: 3\r\rdata: lost",
+  "retry: 5\n\nid: 7\n\ndata: a:b\nunknown: x\n\n",
+];
+
+async function eventsOf(text: string, size: number): Promise<ServerEvent[]> {
+  const bytes = new TextEncoder().encode(text);
+  const events: ServerEvent[] = [];
+  const body = new ReadableStream<Uint8Array>({
+    start: (to) => {
+      for (let at = 0; at < bytes.length; at += size) to.enqueue(bytes.slice(at, at + size));
+      to.close();
+    },
+  });
+  for await (const event of readEvents(body)) events.push(event);
+  return events;
+}
+
+for (const [at, text] of TEXTS.entries()) {
+  it(`an event stream is read as the standard says, in pieces of any size: ${at}`, async () => {
+    for (const size of [1, 2, 3, 7, 1_000]) {
+      const events = (await eventsOf(text, size)).filter(({ name }) => name !== "");
+      const expected = parseEvents(text).map(({ name, data, id }) => [name, data, id]);
+      assert.deepEqual(
+        events.map(({ name, data, id }) => [name, data, id ?? ""]),
+        expected,
+        `${size} bytes`,
+      );
+    }
+  });
+}
+
+it("the time to connect again and the id of an event without data are read, too", async () => {
+  const events = await eventsOf(TEXTS[3]!, 1);
+  assert.deepEqual(
+    events.map(({ retryMs, id }) => [retryMs, id]),
+    [
+      [5, null],
+      [5, "7"],
+      [5, "7"],
+    ],
+  );
+});
