@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "next-turn", "units"];
+const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "nearest", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", "idle-memory", ...LEAVES],
@@ -65,14 +65,16 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   guest: ["wire"],
   wire: [],
   database: [],
-  "data-lock": [],
+  "data-folder": [],
+  "data-lock": ["data-folder"],
   "idle-memory": [],
-  config: ["units"],
+  config: ["nearest", "units"],
   "error-codes": [],
   errors: ["error-codes"],
   "fair-queue": [],
   labels: [],
-  members: ["errors"],
+  members: ["errors", "nearest"],
+  nearest: [],
   "next-turn": [],
   units: [],
 };

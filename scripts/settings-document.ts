@@ -14,7 +14,7 @@ Each setting has a flag, a variable and a key in the JSON file of \`--config\` (
 camel case: \`--wall-limit 10s\`, \`CAISSON_WALL_LIMIT=10s\` and \`{"wallLimit": "10s"}\` are the same. The key may
 also be the flag, with or without its dashes: \`{"wall-limit": "10s"}\`. Flags win over variables,
 and variables win over the file. The service reports all faults in its settings together, each with its source, and does
-not start.
+not start. It reports a variable that begins with \`CAISSON_\` and is not a setting, and starts without it.
 
 Durations have a unit (\`500ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`), sizes too (\`64KiB\`, \`256MiB\`, \`2GiB\`). A setting marked "list" can
 be given several times; in a variable, commas separate its values. \`--no-query-key\` sets \`CAISSON_QUERY_KEY\` to \`false\`.

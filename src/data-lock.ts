@@ -1,7 +1,9 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
+import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+
+import { makeDataFolder } from "./data-folder.ts";
 
 const SQLITE_BUSY = 5;
 
@@ -18,7 +20,7 @@ const openLocks = new Set<DatabaseSync>();
  * @throws {Error} if another process has locked it.
  */
 export function lockDataFolder(folder: string, name: string = folder, createFile: CreateFile = createAsThisUser): Lock {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeDataFolder(folder, name);
   const busy = `the data folder ${name} is in use by another service; stop that service, or choose another folder with --data`;
   return lockFile(path.join(folder, "lock"), busy, 0, createFile);
 }
@@ -64,11 +66,16 @@ function openLocked(file: string, busy: string, waitMs: number, createFile: Crea
   } catch (error) {
     database?.close();
     const isBusy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
-    const message = isBusy
-      ? busy
-      : `${path.resolve(file)} cannot be locked (${(error as Error).message}); remove the file if no other process uses it`;
-    throw new Error(message, { cause: error });
+    throw new Error(isBusy ? busy : `${path.resolve(file)} cannot be locked ${reasonOf(error as Error)}`, {
+      cause: error,
+    });
   }
+}
+
+function reasonOf({ message, code }: NodeJS.ErrnoException): string {
+  return code === "EACCES" || code === "EPERM"
+    ? `(${code}): it belongs to another user; start the service as that user, or give another folder`
+    : `(${message}); remove the file if no other process uses it`;
 }
 
 /** Never opens an existing file, because closing it would release a lock of this same process (fcntl(2)). */

@@ -150,8 +150,8 @@ export const PROBLEMS = {
   precondition_failed: {
     status: 412,
     fault: "caller",
-    title: "Another client has changed the resource",
-    help: "Read it again, and send its new ETag as If-Match.",
+    title: "A condition of the request does not hold",
+    help: "Mostly another client has changed the resource: read it again, and send its new ETag, in double quotes, as If-Match.",
   },
   run_cancelled: {
     status: 409,

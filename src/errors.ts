@@ -34,6 +34,8 @@ export interface ProblemOptions {
   error?: TaskError;
   /** The position of the error in the submitted code. The problem document does not contain it. */
   at?: TaskPosition;
+  /** The party at fault, if it is not the party of the code. */
+  fault?: Fault;
   /** The status that a task chose instead of the status of the code. */
   status?: number;
   /** Additional headers of this answer, such as `Allow`. */
@@ -59,7 +61,7 @@ export class Problem extends Error {
     super(detail, { cause: options.cause });
     this.code = code;
     this.status = options.status ?? PROBLEMS[code].status;
-    this.fault = PROBLEMS[code].fault;
+    this.fault = options.fault ?? PROBLEMS[code].fault;
     this.options = options;
   }
 }

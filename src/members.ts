@@ -1,6 +1,7 @@
 import type { z } from "zod";
 
 import { Problem } from "./errors.ts";
+import { didYouMean, listed } from "./nearest.ts";
 
 /** The valid members of a received JSON object, and its faults. */
 export interface SoundMembers<T> {
@@ -23,11 +24,16 @@ export interface RequestFaults {
 export interface MemberFault {
   readonly member: string;
   readonly detail: string;
+  /** The names that an unknown member could have had. The answer names them in its hint. */
+  readonly known?: readonly string[];
 }
 
 /** The maximum number of reported faults, so that an answer is not many times larger than its request. */
 const MAX_REPORTED = 100;
 const MAX_NAME_CHARS = 64;
+/** The unknown members for which a similar name is searched, so that a body of wrong names takes no time. */
+const MAX_SEARCHED = 8;
+const MAX_LISTED = 40;
 
 /**
  * Reads an object whose members are all optional. It reads valid members also if others are invalid, so that the caller
@@ -35,14 +41,10 @@ const MAX_NAME_CHARS = 64;
  *
  * @param whyNot see `schemaFaults`.
  */
-export function readSound<T>(
-  schema: z.ZodType<T>,
-  input: unknown,
-  whyNot?: (member: string) => string,
-): SoundMembers<T> {
+export function readSound<T>(schema: z.ZodType<T>, input: unknown, whyNot?: WhyNot): SoundMembers<T> {
   const parsed = schema.safeParse(input);
   if (parsed.success) return { data: parsed.data, faults: [], faulty: new Set() };
-  const faults = schemaFaults(parsed.error, whyNot);
+  const faults = schemaFaults(schema, parsed.error, whyNot);
   const faulty = new Set<string>();
   for (const issue of parsed.error.issues) {
     const names = issue.path.length === 0 && issue.code === "unrecognized_keys" ? issue.keys : issue.path.slice(0, 1);
@@ -53,39 +55,112 @@ export function readSound<T>(
   return { data: schema.parse(Object.fromEntries(valid)), faults, faulty };
 }
 
+/** Returns the detail of the fault for an unknown member, by its path, or null for the usual detail. */
+export type WhyNot = (member: string) => string | null;
+
 /**
  * Converts the errors of a schema into faults, one for each member.
  *
- * @param whyNot returns the detail of the fault for an unknown member, by its path.
+ * @param whyNot for names that need another detail than other unknown members.
+ * @param unknown the usual detail.
  */
 export function schemaFaults(
+  schema: z.ZodType,
   error: z.core.$ZodError,
-  whyNot: (member: string) => string = unknownMember,
+  whyNot: WhyNot = () => null,
+  unknown = "is not a known member",
 ): MemberFault[] {
-  return error.issues.flatMap((issue) => {
+  let searched = 0;
+  return error.issues.flatMap((issue): MemberFault[] => {
     const path = issue.path.map(String);
     if (issue.code !== "unrecognized_keys") return [{ member: path.join("."), detail: issue.message }];
-    return issue.keys.slice(0, MAX_REPORTED).map((key) => ({
-      member: [...path, key.slice(0, MAX_NAME_CHARS)].join("."),
-      detail: whyNot([...path, key].join(".")),
-    }));
+    const known = namesAt(schema, path);
+    return issue.keys.slice(0, MAX_REPORTED).map((key) => {
+      const member = [...path, key.slice(0, MAX_NAME_CHARS)].join(".");
+      const detail = whyNot([...path, key].join("."));
+      if (detail !== null) return { member, detail };
+      searched += 1;
+      return { member, detail: unknown + (searched > MAX_SEARCHED ? "" : meant(key, known)), known };
+    });
   });
+}
+
+/** Names of other services and of the other objects of this one, and what they mean here. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  ttl: "expiresIn",
+  expires: "expiresIn",
+  lifetime: "expiresIn",
+  scope: "can",
+  scopes: "can",
+  verbs: "can",
+  permissions: "can",
+  source: "code",
+  script: "code",
+  env: "params",
+};
+
+function meant(key: string, known: readonly string[]): string {
+  const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key]! : "";
+  return known.includes(other) ? `; did you mean ${other}?` : didYouMean(key, known);
+}
+
+/** Returns the names of the members of the object at a path in a schema; none if the schema does not tell them. */
+function namesAt(schema: z.ZodType, path: readonly string[]): readonly string[] {
+  let at: SchemaDefinition | undefined = definitionOf(schema);
+  for (const name of path) at = definitionOf(objectOf(at)?.shape?.[name]);
+  return Object.keys(objectOf(at)?.shape ?? {});
+}
+
+/** The parts of the definition of a schema (`def` of zod) that lead to the members of an object. */
+interface SchemaDefinition {
+  readonly shape?: Readonly<Record<string, z.ZodType>>;
+  readonly innerType?: z.ZodType;
+  readonly in?: z.ZodType;
+}
+
+function definitionOf(schema: z.ZodType | undefined): SchemaDefinition | undefined {
+  return schema?.def as SchemaDefinition | undefined;
+}
+
+/** Looks inside a schema that is optional, may be null, or converts its result. */
+function objectOf(definition: SchemaDefinition | undefined): SchemaDefinition | undefined {
+  let at = definition;
+  while (at && !at.shape) at = definitionOf(at.innerType ?? at.in);
+  return at;
 }
 
 /**
  * Creates the answer to an object with at least one fault.
  *
  * @param subject the subject of the text, such as `the request for a token`.
- * @param hint the fix, in one sentence.
+ * @param hint the fix, in one sentence; by default the names of members, if one is not known.
  */
-export function membersProblem(subject: string, faults: readonly MemberFault[], hint?: string): Problem {
+export function membersProblem(
+  subject: string,
+  faults: readonly MemberFault[],
+  hint: string | null = hintOf(faults),
+): Problem {
   const { member, detail } = faults[0]!;
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults, the first`;
   const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
-  return new Problem("request_invalid", `${subject} has ${count}: ${fault}`, {
-    violations: faults.slice(0, MAX_REPORTED),
-    ...(hint !== undefined && { hint }),
+  const verb = subject.startsWith("the secrets") ? "have" : "has";
+  return new Problem("request_invalid", `${subject} ${verb} ${count}: ${fault}`, {
+    violations: reported(faults),
+    ...(hint !== null && { hint }),
   });
+}
+
+function hintOf(faults: readonly MemberFault[]): string | null {
+  const fault = faults.find(({ known = [] }) => known.length > 0);
+  if (!fault) return null;
+  const { member, known = [] } = fault;
+  const parent = member.includes(".") ? ` of ${member.slice(0, member.lastIndexOf("."))}` : "";
+  const names = listed(known, MAX_LISTED);
+  return known.length === 1 ? `The only member${parent} is ${names}.` : `The members${parent} are ${names}.`;
+}
+
+function reported(faults: readonly MemberFault[]): object[] {
+  return faults.slice(0, MAX_REPORTED).map(({ member, detail }) => ({ member, detail }));
 }
 
 /**
@@ -107,10 +182,6 @@ export function refuseFaults(
   const count = exceeding.length === 1 ? "" : ` (the first of ${exceeding.length} faults)`;
   const fault = member === "" ? detail : `${member} ${detail}`;
   throw new Problem("token_forbidden", `${lead}${fault}${count}`, {
-    violations: exceeding.slice(0, MAX_REPORTED),
+    violations: reported(exceeding),
   });
-}
-
-export function unknownMember(): string {
-  return "is not a known member";
 }

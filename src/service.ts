@@ -36,7 +36,7 @@ import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { type MeasuredService, metricsText } from "./metrics.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
 import { Restarts } from "./policies/restarts.ts";
-import type { Audit } from "./records/audit/audit.ts";
+import type { Audit, AuditAction } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
@@ -117,7 +117,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
-  const metricsToken = await readMetricsToken(config.metricsToken);
+  const metricsToken = readMetricsToken(config.metricsToken);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
@@ -300,7 +300,13 @@ function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile:
       const { signing, held } = tokens().keys;
       const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
       log.audit("the signing keys have changed", details);
-      void audit.add({ action: "signing keys changed", by: null, family: null, client: null, details });
+      void audit.add({
+        action: "signing keys changed" satisfies AuditAction,
+        by: null,
+        family: null,
+        client: null,
+        details,
+      });
     },
     settle: async () => {
       // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.

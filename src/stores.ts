@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 
 import type { Config } from "./config.ts";
+import { readNamedFile } from "./config/read-file.ts";
 import { describePlace } from "./config/redis-place.ts";
 import type { LimitStore } from "./limits/store.ts";
 import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
@@ -33,7 +33,10 @@ type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm"
 export async function openRedis(config: Settings, log: Log | null): Promise<RedisLink | null> {
   const { redis, redisPasswordFile, realm, redisCa: authority } = config;
   if (redis === null) return null;
-  const password = redisPasswordFile === null ? redis.password : (await readFile(redisPasswordFile, "utf8")).trim();
+  const password =
+    redisPasswordFile === null
+      ? redis.password
+      : readNamedFile("--redis-password-file", redisPasswordFile).toString().trim();
   const where = describePlace(redis);
   const onChange = (reason: Error | null): void => {
     if (reason) log?.pino.error({ err: reason }, `${where} does not answer; on-store-loss is ${config.onStoreLoss}`);

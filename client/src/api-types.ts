@@ -1436,8 +1436,8 @@ export interface Routes {
       since?: string | undefined;
       /** only entries before this time */
       until?: string | undefined;
-      /** only this action, such as `token issued` */
-      action?: string | undefined;
+      /** only this action */
+      action?: "token issued" | "token revoked" | "secrets replaced" | "limits reset" | "policy set" | "policy changed" | "policy removed" | "container suspended" | "container resumed" | "container restarted" | "task made" | "task changed" | "task rolled back" | "task deleted" | "run cancelled" | "signing keys changed" | undefined;
       /** only changes by the token with this `jti` */
       by?: string | undefined;
     };

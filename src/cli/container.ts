@@ -15,14 +15,18 @@ export function containerCommand(): Command {
       ask("suspend", "POST", "answer its runs with 403 from now on").option("--now", "end its runs in flight"),
     )
     .addCommand(ask("resume", "POST", "let it take runs again"))
-    .addCommand(ask("restart", "POST", "replace its guests").option("--now", "end its runs in flight"));
+    .addCommand(ask("restart", "POST", "replace its guests").option("--now", "end its runs in flight"))
+    .showHelpAfterError(
+      "The commands are show, suspend, resume and restart. GET /api/containers of the service lists the containers.",
+    );
 }
 
 /** @param verb the command, and the last segment of the path of a POST */
 function ask(verb: string, method: "GET" | "POST", description: string): Command {
   const command = new Command(verb)
     .description(`${description}, at the service of these settings`)
-    .argument("<name>", "the container");
+    .argument("<name>", "the container")
+    .showHelpAfterError(`The form is: caisson container ${verb} acme`);
   addSettings(command, SERVICE_SETTINGS);
   return command.action(async (name: string) => {
     try {

@@ -1,5 +1,6 @@
 import { Argument, Command } from "commander";
 
+import { ConfigError } from "../config/read.ts";
 import { limits } from "../config/values.ts";
 import { administer } from "./administer.ts";
 import { fail } from "./fail.ts";
@@ -29,7 +30,7 @@ export function limitsCommand(): Command {
   command.addCommand(setCommand());
   command.addCommand(ask("reset", "DELETE", "reset the use of all six windows"));
   command.addCommand(repairCommand());
-  return command;
+  return command.showHelpAfterError("The commands are show, set, reset and repair.");
 }
 
 function ask(verb: string, method: string, description: string): Command {
@@ -39,6 +40,9 @@ function ask(verb: string, method: string, description: string): Command {
     .argument("<name>", "the container, or the jti of the token")
     .option("--json", "print the answer of the service");
   addSettings(command, SERVICE_SETTINGS);
+  command.showHelpAfterError(
+    `The form is: caisson limits ${verb} container acme, or: caisson limits ${verb} token <jti>`,
+  );
   return command.action(async (kind: string, name: string) => {
     try {
       const target = `/api/limits/${kind}/${encodeURIComponent(name)}?detail=true`;
@@ -59,10 +63,13 @@ function setCommand(): Command {
     .description("set the limits of a container, which replace the previous ones, at the service of these settings")
     .addArgument(new Argument("<kind>", "the kind of limit").choices(["container"]))
     .argument("<name>", "the container")
-    .argument("[window=runs...]", "such as minute=60 day=1000; without any, all limits of the container are removed");
+    .argument("[window=runs...]", "such as minute=60 day=1000")
+    .option("--none", "remove all limits of the container")
+    .showHelpAfterError("The form is: caisson limits set container acme minute=60 day=1000, or with --none");
   addSettings(command, SERVICE_SETTINGS);
   return command.action(async (kind: string, name: string, windows: readonly string[]) => {
     try {
+      mustBeMeant(windows, command.opts<{ none?: true }>().none === true);
       const target = `/api/${kind}s/${encodeURIComponent(name)}`;
       const policy = await administer(settingsOf(command), "PUT", target, { limits: limits(windows) });
       process.stdout.write(`${JSON.stringify(policy)}\n`);
@@ -70,6 +77,14 @@ function setCommand(): Command {
       fail(error);
     }
   });
+}
+
+/** A forgotten limit, or an empty variable in a script, must not open the container. @throws {ConfigError} */
+function mustBeMeant(windows: readonly string[], none: boolean): void {
+  if (windows.length === 0 && !none) {
+    throw new ConfigError("name at least one limit, such as minute=60; --none removes all limits of the container");
+  }
+  if (windows.length > 0 && none) throw new ConfigError("--none and limits exclude each other");
 }
 
 function table(detail: Readonly<Record<string, WindowDetail>>): string {

@@ -35,7 +35,9 @@ export function tokenOf({ data }: Config): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (error) {
-    const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE}`;
+    const isRefused = (error as NodeJS.ErrnoException).code === "EACCES";
+    const why = isRefused ? "this user may not read it" : "the file does not exist";
+    const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE} (${why})`;
     throw new Error(message, { cause: error });
   }
 }

@@ -61,7 +61,8 @@ async function run(command: Command, file: string, esbuildFlags: readonly string
   } catch (error) {
     return fail(flags.url === undefined ? unreached(config, error) : unreachedAt(flags.url, error), EXITS.service);
   }
-  return showAnswer(response);
+  const isBundled = flags.bundle === true || flags.esbuild !== undefined;
+  return showAnswer(response, isBundled || file === "-" ? null : file);
 }
 
 function unreachedAt(url: string, error: unknown): Error {

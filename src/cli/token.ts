@@ -15,7 +15,12 @@ const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustPro
 const OFFLINE_SETTINGS = ["keys", "secretsKey", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
 
 export function tokenCommand(): Command {
-  return new Command("token").description("issue tokens").addCommand(issueCommand());
+  return new Command("token")
+    .description("issue tokens")
+    .addCommand(issueCommand())
+    .showHelpAfterError(
+      "The form is: caisson token issue --container acme. GET /api/tokens lists tokens, DELETE /api/tokens/{jti} revokes one.",
+    );
 }
 
 function issueCommand(): Command {

@@ -1,4 +1,5 @@
 import { type Config, SETTINGS } from "../config.ts";
+import { didYouMean, nearest } from "../nearest.ts";
 import type { Setting } from "./setting.ts";
 
 /** The sources of a setting's value, in the order of precedence. */
@@ -46,7 +47,10 @@ function readKeys(file: Sources["file"]): { entries: Record<string, unknown>; fa
   const faults: string[] = [];
   for (const [written, value] of Object.entries(file)) {
     const key = Object.keys(SETTINGS).find((each) => isKey(each, written));
-    if (key === undefined) faults.push(`the file has the key ${JSON.stringify(written)}, which is not a setting`);
+    if (key === undefined)
+      faults.push(
+        `the file has the key ${JSON.stringify(written)}, which is not a setting${didYouMean(written, SETTING_KEYS)}`,
+      );
     else if (Object.hasOwn(entries, key)) faults.push(`the file has the setting ${key} twice`);
     // The flag of a setting that is on by default switches it off.
     else entries[key] = written !== key && isNegative(key) ? negated(value) : value;
@@ -75,21 +79,21 @@ export function variableName(key: string): string {
   return `CAISSON_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
+const PREFIX = "CAISSON_";
+const SETTING_KEYS = Object.keys(SETTINGS);
 /** Variables that commands read and that are not settings. */
 const OTHER_VARIABLES = ["CAISSON_CONFIG", "CAISSON_TOKEN", "CAISSON_DEBUG"];
 
 /** Returns a sentence for each variable that looks like a setting and is none: a misspelled limit would not be in force. */
 export function unknownVariables(environment: Sources["environment"]): string[] {
   const known = [...Object.keys(SETTINGS).map(variableName), ...OTHER_VARIABLES];
-  const unknown = Object.keys(environment).filter((name) => name.startsWith("CAISSON_") && !known.includes(name));
+  const unknown = Object.keys(environment).filter((name) => name.startsWith(PREFIX) && !known.includes(name));
   return unknown.map((name) => {
-    const meant = known.find((each) => letters(each) === letters(name));
-    return `the variable ${name.slice(0, 100)} is not a setting${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+    // Without the common beginning, with which all of them would be similar.
+    const rest = known.map((each) => each.slice(PREFIX.length));
+    const meant = nearest(name.slice(PREFIX.length), rest);
+    return `the variable ${name.slice(0, 100)} is not a setting${meant === null ? "" : `; did you mean ${PREFIX}${meant}?`}`;
   });
-}
-
-function letters(name: string): string {
-  return name.replaceAll(/[^A-Z]/gi, "").toUpperCase();
 }
 
 function contradictions(config: Config): string[] {
@@ -151,7 +155,12 @@ function findValue(
 }
 
 function list(value: unknown): string[] {
-  return (Array.isArray(value) ? value : [value]).map(String);
+  return (Array.isArray(value) ? value : [value]).map(textOf);
+}
+
+/** An object, which no setting accepts, is written as JSON, so that the fault shows it. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function commaSeparated(value: string): string[] {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import path from "node:path";
 
-import { parseDuration, parseSize } from "../units.ts";
+import { formatSize, parseDuration, parseSize } from "../units.ts";
 
 /** The maximum number of runs by window. An absent window has no limit. */
 export type WindowLimits = Readonly<Record<string, number>>;
@@ -45,7 +45,9 @@ export function decimal(least: number, most: number): (input: string) => number 
 
 export function integer(least: number, most: number): (input: string) => number {
   return (input) => {
-    if (!/^\d+$/.test(input)) throw new TypeError(`${JSON.stringify(input)} is not a whole number`);
+    if (!/^\d+$/.test(input)) {
+      throw new TypeError(`${JSON.stringify(input)} is not a whole number from ${least} to ${most}`);
+    }
     return decimal(least, most)(input);
   };
 }
@@ -62,7 +64,7 @@ export function duration(leastMs: number): (input: string) => number {
 export function size(leastBytes: number): (input: string) => number {
   return (input) => {
     const value = parseSize(input);
-    if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${leastBytes} bytes`);
+    if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${formatSize(leastBytes)}`);
     return value;
   };
 }
@@ -137,7 +139,10 @@ export function limits(texts: readonly string[]): WindowLimits {
   return Object.fromEntries(
     texts.map((input) => {
       const [window, runs, ...rest] = input.trim().split("=");
-      if (runs === undefined || rest.length > 0) throw new TypeError(`${JSON.stringify(input)} is not window=runs`);
+      if (runs === undefined || rest.length > 0)
+        throw new TypeError(
+          `${JSON.stringify(input)} is not window=runs, such as "minute=60"; a file has a list: ["minute=60"]`,
+        );
       return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
     }),
   );

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 import type { Config } from "../config.ts";
+import { LISTEN_REMEDIES } from "../config/groups/listening.ts";
 import { askHealth } from "./ask.ts";
 import type { Finding } from "./finding.ts";
 
@@ -19,7 +20,12 @@ export async function examinePort(config: Config): Promise<Finding> {
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE") {
-      return { layer, state: "open", proof: `${port} of ${host}: ${code}`, remedy: REMEDIES[code] ?? "give --port" };
+      return {
+        layer,
+        state: "open",
+        proof: `${port} of ${host}: ${code}`,
+        remedy: LISTEN_REMEDIES[code] ?? "give --port",
+      };
     }
     const service = await askHealth(config);
     if (service !== null) {
@@ -31,8 +37,3 @@ export async function examinePort(config: Config): Promise<Finding> {
     return { layer, state: "open", proof: `${port} of ${host} is in use by another program`, remedy };
   }
 }
-
-const REMEDIES: Readonly<Record<string, string>> = {
-  EACCES: "give --port 1024 or more, start it as root, or give it CAP_NET_BIND_SERVICE",
-  EADDRNOTAVAIL: "set --host to an address of this machine",
-};

@@ -14,6 +14,7 @@ import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
+import { fileNameHint } from "./syntax-hints.ts";
 import { isTampered } from "./tamper-check.ts";
 
 const NativePromise = Promise;
@@ -84,7 +85,7 @@ export class Code {
     const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
     if (moduleFault) return moduleFault.fault;
     const located = this.#texts.located(fault);
-    const hint = fault.hint ?? this.#shape?.hintOf?.(fault);
+    const hint = fault.hint ?? this.#shape?.hintOf?.(fault) ?? fileNameHint(this.#texts.main);
     return hint === undefined ? located : { ...located, hint };
   }
 

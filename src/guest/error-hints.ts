@@ -19,6 +19,14 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "The code runs in Node: use the node: modules, and `export default { fetch(request) { ... } }` for a server.",
   },
   { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
+  {
+    pattern: /^(?:ctx|req|request|event|query|params|args|input|body) is not defined/,
+    hint: "Code without a function of its own has `context`: context.query, context.body, context.data, context.headers.",
+  },
+  {
+    pattern: /^(?:app|router|server|express) is not defined/,
+    hint: 'The code serves no port: use `export default { fetch(request) { return new Response("hi") } }`.',
+  },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
@@ -45,6 +53,9 @@ export function hintOf(error: ErrorMessage): string | undefined {
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
     return "node:child_process and node:cluster are not available here: a task cannot start processes.";
   }
+  if (isOfFiles(error)) {
+    return "A task has no files of the machine. It may write below the folder of os.tmpdir(); data comes with the request.";
+  }
   try {
     for (let index = 0; index < HINTS.length; index += 1) {
       if (HINTS[index]!.pattern.test(message)) return HINTS[index]!.hint;
@@ -53,4 +64,12 @@ export function hintOf(error: ErrorMessage): string | undefined {
     // A task has replaced a method of patterns.
   }
   return undefined;
+}
+
+/** Whether a file could not be opened or written. */
+function isOfFiles({ code, syscall, permission }: ErrorMessage): boolean {
+  // With isolation "none", Node itself refuses.
+  if (code === "ERR_ACCESS_DENIED") return permission === "FileSystemWrite" || permission === "FileSystemRead";
+  const isRefused = code === "ENOENT" || code === "EACCES" || code === "EROFS";
+  return isRefused && (syscall === "open" || syscall === "mkdir" || syscall === "scandir" || syscall === "stat");
 }

@@ -52,12 +52,24 @@ export function calledBackFault(error: unknown): FaultMessage {
 function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMessage {
   const text = describeWhole(error);
   const verb = code === "task_threw" ? "threw" : "called back with";
-  const fault: FaultMessage = { code, detail: `the task ${verb} ${text.name}: ${text.message}`, error: text };
+  const isBare =
+    code === "task_threw" && (error === null || (typeof error !== "object" && typeof error !== "function"));
+  const what = !isBare ? text.name : error === null ? "no Error" : `a ${typeof error} and no Error`;
+  const fault: FaultMessage = { code, detail: `the task ${verb} ${what}: ${text.message}`, error: text };
   const status = statusOf(error);
   if (status !== undefined) fault.status = status;
-  const hint = hintOf(text);
+  const hint = isBare ? NO_ERROR : (hintOf(text) ?? reservedHint(status));
   if (hint !== undefined) fault.hint = hint;
   return fault;
+}
+
+const NO_ERROR = "Throw an Error, such as new Error(text): only an Error has the line at which it was thrown.";
+
+/** Explains a status that a thrown error cannot set, because it is an answer of the service itself. */
+function reservedHint(status: number | undefined): string | undefined {
+  const isReserved = status === 401 || status === 403 || status === 407 || status === 429 || status === 503;
+  if (!isReserved) return undefined;
+  return `A thrown error cannot set the status ${status}, which is an answer of the service: return new Response(text, { status: ${status} }).`;
 }
 
 /** Encodes the payload of a `fault` frame, within the frame limit: the service ends a guest that sends a longer one. */

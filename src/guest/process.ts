@@ -63,10 +63,17 @@ function kill(target: number, signal: string | number = "SIGTERM"): true {
   return signal === 0 || exitTask(`process.kill(process.pid, ${signal})`);
 }
 
+const EXIT_HINT = "Return a result, or throw an error, instead of ending the process.";
+
 /** Fails the current run, and ends the process once the service has read the fault. The throw unwinds the task's code. */
 function exitTask(call: string): never {
   exiting = true;
-  currentRun()?.fault({ code: "task_exited", detail: `the task ended its process with ${call}`, retire: true });
+  currentRun()?.fault({
+    code: "task_exited",
+    detail: `the task ended its process with ${call}`,
+    hint: EXIT_HINT,
+    retire: true,
+  });
   closeLink(() => realExit(0));
   throw new Error(`${call} ends the container`);
 }

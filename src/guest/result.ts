@@ -35,7 +35,11 @@ export function answerResponse(run: Run, returned: unknown): void {
     returned,
     (value) => {
       if (isResponse(value)) attempt(run, () => streamResponse(run, value));
-      else run.fault(threwFault(new TypeError("fetch returned something that is not a Response")));
+      else
+        run.fault({
+          ...threwFault(new TypeError("fetch returned something that is not a Response")),
+          hint: hintFor(value),
+        });
     },
     (error) => run.fault(threwFault(error)),
   );
@@ -52,6 +56,11 @@ function deliver(run: Run, value: unknown): void {
     }
     return run.result(jsonOf(value));
   });
+}
+
+function hintFor(value: unknown): string {
+  if (value === undefined) return "fetch returned nothing: return a Response.";
+  return typeof value === "string" ? "Return new Response(text)." : "Return Response.json(value), or another Response.";
 }
 
 /**

@@ -16,6 +16,8 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
     const hint = "Send only the text between the Markdown fences.";
     return syntaxFault(text, failure, hint);
   }
+  const reference = otherText(text);
+  if (reference !== null) return syntaxFault(text, failure, reference);
   const jsx = tagBefore(text, failure) ?? tagBefore(text, other);
   if (jsx !== null) {
     return syntaxFault(text, { message: "JSX is not JavaScript", position: positionOf(text, jsx) }, BUNDLE_HINT);
@@ -28,6 +30,35 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   }
   return characterFault(text, failure);
 }
+
+/** A line of Python that is no JavaScript: `def f(x):`, or an import without quotes. */
+const PYTHON =
+  /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^)\n]{0,200}\)[^\n:]{0,100}:|^(?:from[ \t]+[\w.]{1,100}[ \t]+)?import[ \t]+[\w.]{1,100}(?:[ \t]+as[ \t]+\w+)?[ \t]*\r?$/m;
+/** A URL or the name of a file, and nothing else. */
+const MAX_REFERENCE = 2_048;
+
+/** Returns the hint for a text that is not code of these languages, or that only names code. */
+function otherText(text: string): string | null {
+  if (PYTHON.test(text)) return "The text looks like Python. Only JavaScript and TypeScript run here.";
+  if (/^\s*<\?php\b/.test(text)) return "The text is PHP. Only JavaScript and TypeScript run here.";
+  if (text.length > MAX_REFERENCE) return null;
+  const trimmed = text.trim();
+  if (/^https?:\/\/\S+$/.test(trimmed)) return "The text is a URL. Name code by its URL as task_url in the query.";
+  return fileNameHint(trimmed) ?? null;
+}
+
+/** Returns the hint for a text that is the name of a file and nothing else. Many names, such as `task.js`, are expressions. Never throws. */
+export function fileNameHint(text: string): string | undefined {
+  try {
+    if (text.length > MAX_REFERENCE || !FILE_NAME.test(text)) return undefined;
+    return "The text is the name of a file. curl sends the content of a file with --data-binary @task.js.";
+  } catch {
+    // A task has replaced a method of patterns.
+    return undefined;
+  }
+}
+
+const FILE_NAME = /^\s*@?[\w./\\~-]+\.(?:[cm]?[jt]s|py)\s*$/;
 
 /** Makes the fault for a text that fails at a decorator, a typographic or invisible character, or an HTML entity. */
 function characterFault(text: string, failure: SyntaxFailure): CodeFault {

@@ -45,10 +45,14 @@ function bearerToken(request: IncomingMessage): string | null {
 function missingToken(authorization: string | undefined): string {
   if (authorization === undefined) return "the request contains no token";
   if (authorization.trim() === "") return "the Authorization header is empty";
+  // Node removes white space at the end.
+  if (/^Bearer$/i.test(authorization)) {
+    return "the Authorization header has no token after Bearer; is the variable of the shell empty?";
+  }
   const [, scheme] = /^([A-Za-z][A-Za-z0-9-]{0,31}) /.exec(authorization) ?? [];
   if (scheme === undefined) return "the Authorization header has no scheme in front of its value";
   return scheme.toLowerCase() === "bearer"
-    ? "the Authorization header has no token, or more than one, after Bearer"
+    ? "the Authorization header has more than one text after Bearer"
     : `the Authorization header has the scheme ${scheme}, and not Bearer`;
 }
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { Config } from "../config.ts";
+import { LISTEN_REMEDIES } from "../config/groups/listening.ts";
 import type { OpenConnections } from "./open-connections.ts";
 
 /** The runs for which the service waits before it stops. */
@@ -31,7 +32,12 @@ export async function listen(server: Server, { host, port }: Pick<Config, "host"
     // Rejects when the server emits an error.
     await once(server, "listening");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const remedy = LISTEN_REMEDIES[code];
+    if (remedy !== undefined) {
+      throw new Error(`port ${port} of ${host} cannot be used (${code}); ${remedy}`, { cause: error });
+    }
+    if (code !== "EADDRINUSE") throw error;
     throw new Error(`port ${port} of ${host} is in use; choose another port with --port`, { cause: error });
   }
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -6,6 +5,7 @@ import type { Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 
 import type { Config } from "../config.ts";
+import { readNamedFile } from "../config/read-file.ts";
 import { Problem } from "../errors.ts";
 import { clientNetwork } from "./address.ts";
 import { makeApi } from "./api/api.ts";
@@ -103,8 +103,8 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const server = withTls
     ? createTlsServer({
         ...options,
-        cert: readFileSync(tlsCert),
-        key: readFileSync(tlsKey),
+        cert: readNamedFile("--tls-cert", tlsCert),
+        key: readNamedFile("--tls-key", tlsKey),
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);
@@ -142,6 +142,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
 function parseRunPath(path: string): RunTarget | null {
   if (!path.startsWith(RUN_PATH)) return null;
   const [container, task] = path.slice(RUN_PATH.length).split("/", 2);
+  if (container === "" && task === undefined) return null;
   return { container: container!, task: task ?? null, isRecorded: false };
 }
 
@@ -149,7 +150,7 @@ function parseRunPath(path: string): RunTarget | null {
 function parseRecordedRun(method: string, { path, query }: Target): RunTarget | null {
   if (method !== "POST" || !path.startsWith(RECORDS_PATH)) return null;
   const container = path.slice(RECORDS_PATH.length);
-  return container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
+  return container === "" || container.includes("/") ? null : { container, task: query.get("task"), isRecorded: true };
 }
 
 function answerProblem(error: unknown, response: ServerResponse, { log }: RunDependencies): void {

@@ -5,6 +5,8 @@ const ENCODED = /[A-Za-z0-9_\-+/]{20,}/g;
 const ESCAPE = /%([\dA-Fa-f]{2})/g;
 /** How often a token may be encoded: in base64url, in base64 as the user or the password of `Basic`, and once more. */
 const MAX_DEPTH = 3;
+/** The characters that are decoded at most. A text that needs more counts as one with a token: no credential is that long. */
+const MAX_DECODED = 32 * 1_024;
 /** Four characters of base64 are three bytes, so text before a token shifts its characters by up to three. */
 const SHIFTS = [0, 1, 2, 3];
 
@@ -16,8 +18,13 @@ const SHIFTS = [0, 1, 2, 3];
  * @param text a header or a parameter of the query, so that its length is bounded
  */
 export function holdsOwnToken(text: string): boolean {
+  const left = { characters: MAX_DECODED };
   const once = unescaped(text);
-  return holds(text, MAX_DEPTH) || (once !== text && (holds(once, MAX_DEPTH) || holds(unescaped(once), MAX_DEPTH)));
+  if (holds(text, MAX_DEPTH, left)) return true;
+  if (once === text) return false;
+  if (holds(once, MAX_DEPTH, left)) return true;
+  const twice = unescaped(once);
+  return twice !== once && holds(twice, MAX_DEPTH, left);
 }
 
 /** Replaces each escape by its character, also in a text that is not escaped in a valid way. */
@@ -25,11 +32,13 @@ export function unescaped(text: string): string {
   return text.replace(ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-function holds(text: string, depth: number): boolean {
+function holds(text: string, depth: number, left: { characters: number }): boolean {
   for (const [part] of text.matchAll(ENCODED)) {
     for (const shift of SHIFTS) {
+      left.characters -= part.length;
+      if (left.characters < 0) return true;
       const decoded = Buffer.from(part.slice(shift), "base64").toString("latin1");
-      if (isOwnHead(decoded) || (depth > 1 && holds(decoded, depth - 1))) return true;
+      if (isOwnHead(decoded) || (depth > 1 && holds(decoded, depth - 1, left))) return true;
     }
   }
   return false;

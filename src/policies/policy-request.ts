@@ -3,7 +3,7 @@ import { z } from "zod";
 import { descriptionMember, LABELS_FORM, type Labels, labelsPatchMember, MAX_LABELS } from "../labels.ts";
 import { settableLimitsMember, type SettableLimits } from "../limits/members.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
-import { membersProblem, schemaFaults, unknownMember } from "../members.ts";
+import { membersProblem, schemaFaults } from "../members.ts";
 import type { PolicyChange } from "./store.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { PolicyChange } from "./store.ts";
  */
 export function readLimits(input: unknown): Limits {
   const parsed = policyRequest.safeParse(input);
-  if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(parsed.error, whyNotInPut));
+  if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(policyRequest, parsed.error, whyNotInPut));
   return setLimits(parsed.data.limits ?? {});
 }
 
@@ -26,7 +26,7 @@ export function readLimits(input: unknown): Limits {
  */
 export function readPatch(input: unknown): PolicyChange {
   const parsed = policyPatch.safeParse(input);
-  if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(parsed.error, whyNotInPatch));
+  if (!parsed.success) throw membersProblem(SUBJECT, schemaFaults(policyPatch, parsed.error, whyNotInPatch));
   const { limits, labels, description } = parsed.data;
   return (before) =>
     Object.freeze({
@@ -68,13 +68,19 @@ export const policyPatch: z.ZodType<PolicyPatch> = z.strictObject(
   NO_OBJECT,
 );
 
-function whyNotInPut(member: string): string {
+function whyNotInPut(member: string): string | null {
   if (member === "labels" || member === "description") return "is set with PATCH, because PUT replaces the limits only";
   return whyNotInPatch(member);
 }
 
-function whyNotInPatch(member: string): string {
-  return member === "suspended" ? "is changed with POST to /suspend and /resume below this path" : unknownMember();
+function whyNotInPatch(member: string): string | null {
+  if (member === "suspended") return "is changed with POST to /suspend and /resume below this path";
+  // The most usual mistake: the windows belong one level lower.
+  return isWindow(member) ? 'belongs in limits, such as {"limits":{"minute":60}}' : null;
+}
+
+function isWindow(member: string): boolean {
+  return WINDOW_NAMES.some((window) => window === member);
 }
 
 /** Returns the limits in a fixed order of windows. */

@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
-
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 
+import { readNamedFile } from "../config/read-file.ts";
 import type { RedisPlace } from "../config/redis-place.ts";
 
 const CONNECT_MS = 2_000;
@@ -14,7 +13,7 @@ const RECONNECT_MS = 500;
  * @param authority a file of certificates that verify the server's certificate, or null for the system's certificates.
  */
 export function redisClient(place: RedisPlace, authority: string | null): Redis | Cluster {
-  const tls = place.tls ? { tls: authority === null ? {} : { ca: readFileSync(authority) } } : {};
+  const tls = place.tls ? { tls: authority === null ? {} : { ca: readNamedFile("--redis-ca", authority) } } : {};
   const options = {
     ...tls,
     ...(place.username === null ? {} : { username: place.username }),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
+import { didYouMean } from "../nearest.ts";
 import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
 import { EnvelopeMembers } from "./envelope-members.ts";
 import { checkJson } from "./json.ts";
@@ -41,11 +42,15 @@ export async function readEnvelope(
   const members = new EnvelopeMembers(body, optionNames);
   await checkJson(body, maxDepth, holder, members);
   if (!members.isObject) {
-    throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", { hint: HINT });
+    throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", {
+      hint: hintFor(optionNames),
+    });
   }
+  const hint = hintFor(optionNames);
   const [value, options] = split(members.value, optionNames);
+  const known = [...MEMBERS, ...optionNames];
   const result = ENVELOPE.safeParse(value);
-  const faults = result.success ? [] : result.error.issues.flatMap(faultsOf);
+  const faults = result.success ? [] : result.error.issues.flatMap((issue) => faultsOf(issue, known));
   if ("modules" in value && hasProtoMember(value.modules)) {
     faults.push({ detail: BAD_SPECIFIER, pointer: pointer(["modules", "__proto__"]) });
   }
@@ -54,12 +59,12 @@ export async function readEnvelope(
     return { code, modules: modules ?? null, data: members.data, options };
   }
   if (faults.length === 1 && !Object.hasOwn(value, "code")) {
-    throw new Problem("code_missing", "the body has no member code", { hint: HINT });
+    throw new Problem("code_missing", "the body has no member code", { hint });
   }
   const first = faults[0]!;
   const more = faults.length === 1 ? "" : `; ${faults.length - 1} more in violations`;
   throw new Problem("request_invalid", `the body is not an envelope: ${first.pointer} ${first.detail}${more}`, {
-    hint: HINT,
+    hint,
     violations: faults.slice(0, MAX_VIOLATIONS),
   });
 }
@@ -81,6 +86,10 @@ interface Violation {
 
 const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code is required.';
 
+function hintFor(optionNames: ReadonlySet<string>): string {
+  return optionNames.size === 0 ? HINT : `${HINT} Here it may also have ${[...optionNames].join(", ")}.`;
+}
+
 /** The maximum number of reported faults. It keeps the answer small for any body. */
 const MAX_VIOLATIONS = 20;
 const MAX_NAME_LENGTH = 64;
@@ -100,9 +109,14 @@ export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
     .exactOptional(),
 });
 
-function faultsOf(issue: z.core.$ZodIssue): Violation[] {
+const MEMBERS = ["code", "data", "modules"];
+
+/** There are few unknown members, because `EnvelopeMembers` limits the members. */
+function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[] {
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ detail: "is not a member of the envelope", pointer: pointer([key]) }));
+    return issue.keys.map((key) => {
+      return { detail: `is not a member of the envelope${didYouMean(key, known)}`, pointer: pointer([key]) };
+    });
   }
   const detail = issue.code === "invalid_key" ? BAD_SPECIFIER : issue.message;
   return [{ detail, pointer: pointer(issue.path) }];

@@ -23,4 +23,5 @@ export function requirePinned(code: Buffer, modules: object | null, sha256: stri
   });
 }
 
-const HINT = "Send the code that the token was issued for, byte for byte.";
+const HINT =
+  "Send the code that the token was issued for, byte for byte: curl --data removes line ends, --data-binary keeps them.";

@@ -62,7 +62,7 @@ export interface RollBackMembers {
 export function readRollBack(input: unknown): RollBackMembers {
   const parsed = rollBackRequest.safeParse(input);
   if (parsed.success) return parsed.data;
-  throw membersProblem("the request to roll back", schemaFaults(parsed.error));
+  throw membersProblem("the request to roll back", schemaFaults(rollBackRequest, parsed.error));
 }
 
 function* combinedFaults(

@@ -34,6 +34,18 @@ export async function overridingSecrets(
   return await vault.overriding(by, { secrets, params });
 }
 
+/** Returns the names of the secrets that a change removes, because they belong to the old code and it sets no others. */
+export async function droppedSecrets(
+  vault: Vault,
+  definition: Definition,
+  active: Task | null,
+  by: Claims,
+): Promise<string[]> {
+  if (active === null || definition.secrets) return [];
+  if (taskKeepingSecrets(definition, active, by) !== null) return [];
+  return Object.keys(await vault.own(active.owner));
+}
+
 /**
  * Stores the secrets before their code is in force, with a new owner. So the old code never receives the new secrets, and the
  * new code never receives the old ones.

@@ -25,7 +25,7 @@ import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
-import { overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
+import { droppedSecrets, overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
 import { describing, ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
@@ -43,7 +43,7 @@ export interface TasksOptions {
 }
 
 /** A condition on the etag of the existing task; null if there is no task. */
-export type Condition = (etag: string | null) => boolean;
+export type Condition = (etag: string | null) => void;
 
 /** A task that is not published. */
 export interface DraftTask extends TaskRef {
@@ -57,6 +57,14 @@ export interface DraftTask extends TaskRef {
 
 /** The effect of a PUT on a task. */
 export type Change = "made" | "changed" | "none";
+
+/** A task after a PUT. */
+export interface Changed {
+  readonly task: Task;
+  readonly change: Change;
+  /** The names of the secrets that the change has removed. */
+  readonly dropped: readonly string[];
+}
 
 /** Checks the code of a request before it is stored. */
 export type CodeCheck = (code: TaskCode) => Promise<void>;
@@ -133,13 +141,7 @@ export class Tasks {
    * @throws {Problem} `request_invalid` with all faults, `token_forbidden` if the only faults are excesses over the calling token,
    * `quota_exceeded`, `token_limited`, `precondition_failed`, `store_unavailable`, and the errors of `check`.
    */
-  async put(
-    at: TaskRef,
-    input: unknown,
-    by: Caller,
-    condition: Condition,
-    check?: CodeCheck,
-  ): Promise<{ task: Task; change: Change }> {
+  async put(at: TaskRef, input: unknown, by: Caller, condition: Condition, check?: CodeCheck): Promise<Changed> {
     return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
       condition,
       mayBeUnchanged: true,
@@ -212,7 +214,7 @@ export class Tasks {
   async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
-      throwUnless(condition, before);
+      condition(before?.etag ?? null);
       if (!before) throw new Problem("not_found", "the container has no task with this name");
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
@@ -234,17 +236,19 @@ export class Tasks {
       mayBeUnchanged,
       check,
     }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
-  ): Promise<{ task: Task; change: Change }> {
+  ): Promise<Changed> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { definition, change, before } = await this.#define(at, read, by, condition);
       const { newest, active } = before;
-      if (active && mayBeUnchanged && changesNothing(change, active)) return { task: active, change: "none" };
+      if (active && mayBeUnchanged && changesNothing(change, active))
+        return { task: active, change: "none", dropped: [] };
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
       await this.#options.admitIssue(by);
       if (check && change.code && isCodeGiven(read.members)) await check(change.code);
+      const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
       const task = await this.#write(at, definition, { newest, active }, by);
-      if (task) return { task, change: newest ? "changed" : "made" };
+      if (task) return { task, change: newest ? "changed" : "made", dropped };
     }
     throw contended();
   }
@@ -258,7 +262,7 @@ export class Tasks {
   ): Promise<{ definition: Definition; change: TaskChange; before: Before }> {
     const { vault } = this.#tokens;
     const newest = await this.find(at.container, at.name);
-    throwUnless(condition, newest);
+    condition(newest?.etag ?? null);
     const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
     const change = await this.#changeOf(read, active, by.family);
     const before = { newest, active };
@@ -376,14 +380,6 @@ function ofNoCode({ modules, typescript, url }: TaskMembers): MemberFault[] {
 
 function chainOf(by: Claims): string[] {
   return by.admin ? [] : [by.jti, ...by.parents];
-}
-
-function throwUnless(condition: Condition, task: Task | null): void {
-  if (condition(task?.etag ?? null)) return;
-  throw new Problem(
-    "precondition_failed",
-    task ? "the ETag of the task does not match If-Match" : "the container has no task with this name",
-  );
 }
 
 function contended(): Problem {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
-import { type MemberFault, membersProblem, readSound, type RequestFaults, unknownMember } from "../members.ts";
+import { type MemberFault, membersProblem, readSound, type RequestFaults } from "../members.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";
 import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
@@ -140,9 +140,11 @@ function isDuration(text: string): boolean {
   }
 }
 
-function unknownDetail(member: string): string {
+function unknownDetail(member: string): string | null {
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
-  return unknownMember();
+  // The most usual mistake: the windows belong one level lower.
+  const window = /^limits\.(?:second|minute|hour|day|week|month)$/.test(member) ? member.slice("limits.".length) : null;
+  return window === null ? null : `belongs in limits.container.${window} or limits.token.${window}`;
 }
 
 /** Checks that the net claim permits the URL of the pin. Both may be inherited. */

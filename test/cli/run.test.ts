@@ -82,7 +82,7 @@ describe("the exit code of caisson run", () => {
   it("is 1 if the code fails, with its error and position", async () => {
     const { code, stdout, stderr } = await runText("const f = () => {\n  throw new RangeError('too far');\n};\nf();");
     assert.deepEqual([code, stdout], [1, ""]);
-    assert.match(stderr, /^caisson: task_threw: .*too far\ncaisson: {5}at f \(task\.js:2:9\)$/m);
+    assert.match(stderr, /^caisson: task_threw: .*too far\ncaisson: {5}at f \(\S+\.js:2:9\)$/m);
   });
 
   it("is 1 if the code answers with a status other than 2xx, and the body is printed", async () => {

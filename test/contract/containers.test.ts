@@ -285,7 +285,7 @@ describe("the policy and the list", () => {
   it("check the name after the token, and before the permission of the token", async () => {
     const token = await service.issue({ containers: ["*"] });
     for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
-      for (const name of ["-a", "..", "a%2Fb", "%ff", "x".repeat(129), ""]) {
+      for (const name of ["-a", "..", "a%2Fb", "%ff", "x".repeat(129)]) {
         const target = `/api/containers/${name}`;
         assertProblem(await service.request(method, target, { token, json: {} }), 400, "container_invalid");
         assertProblem(await service.request(method, target, { token: "x", json: {} }), 403, "token_invalid");

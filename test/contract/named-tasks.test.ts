@@ -149,7 +149,7 @@ describe("a named task", () => {
     assert.equal((await runJson("acme/url/x", { body: "data" }))["body"], "data");
     const sha256 = createHash("sha256").update("other").digest("hex");
     assert.equal((await putTask("acme/url", { sha256 }))["url"], `${server.url}/named`);
-    assertProblem(await run("acme/url", { body: "data" }), 400, "code_pinned");
+    assertProblem(await run("acme/url", { body: "data" }), 400, "code_pinned", "task");
     assert.equal((await putTask("acme/url", { code: "() => 42" }))["url"], null);
     assert.equal((await run("acme/url")).text, "42");
   });
@@ -251,7 +251,7 @@ describe("the code of a named task", () => {
       held.abort();
       await long;
       await until(async () => !(await busy()), "the run has ended");
-      assertProblem(await oneSlot.request("POST", "/api/run/full/task"), 400, "code_syntax");
+      assertProblem(await oneSlot.request("POST", "/api/run/full/task"), 400, "code_syntax", "task");
       const other = { json: { code: "return 2 +;" } };
       assertProblem(await oneSlot.request("PUT", "/api/tasks/full/task", other), 400, "code_syntax");
     } finally {
@@ -383,18 +383,18 @@ describe("a public task that fails", () => {
   for (const [what, members, status, code] of failures) {
     it(`and ${what}, reports only the status, the code and the run to clients without a token`, async () => {
       await putTask("fails/task", { ...members, public: true });
-      const shown = assertProblem(await run("fails/task", { token: null }), status, code);
+      const shown = assertProblem(await run("fails/task", { token: null }), status, code, "task");
       const { type, title, ...rest } = shown;
       assert.deepEqual(rest, { status, code, detail: DETAIL, run: shown.run });
       assert.ok(shown.run);
       await service.logLine((line) => line.includes(shown.run!) && line.includes(`"code":"${code}"`));
       await putTask("fails/task", { errors: "shown" });
-      const open = assertProblem(await run("fails/task", { token: null }), status, code);
+      const open = assertProblem(await run("fails/task", { token: null }), status, code, "task");
       assert.deepEqual([open.type, open.title], [type, title]);
       assert.notEqual(open.detail, DETAIL);
       await putTask("fails/task", { errors: "hidden", public: false });
       // A client with a token receives the details, because it may run any code in the container.
-      assert.equal(assertProblem(await run("fails/task"), status, code).detail, open.detail);
+      assert.equal(assertProblem(await run("fails/task"), status, code, "task").detail, open.detail);
     });
   }
 
@@ -409,10 +409,11 @@ describe("a public task that fails", () => {
     for (const [at, [members, code]] of broken.entries()) {
       await putTask(`fails/url-${at}`, { ...members, public: true });
       const answer = await run(`fails/url-${at}`, { token: null });
-      const { hint, detail } = assertProblem(answer, 400, code);
+      const { hint, detail } = assertProblem(answer, 400, code, "task");
       assert.deepEqual([hint, detail], [undefined, DETAIL]);
       await putTask(`fails/url-${at}`, { errors: "shown" });
-      assert.notEqual(assertProblem(await run(`fails/url-${at}`, { token: null }), 400, code).detail, DETAIL);
+      const open = assertProblem(await run(`fails/url-${at}`, { token: null }), 400, code, "task");
+      assert.notEqual(open.detail, DETAIL);
     }
   });
 

@@ -110,7 +110,8 @@ function find(document: Document, method: string, target: string): Operation | n
   for (const [template, item] of Object.entries(document.paths)) {
     const parts = template.split("/");
     const isMatch =
-      parts.length === segments.length && parts.every((part, at) => part === segments[at] || part.startsWith("{"));
+      parts.length === segments.length &&
+      parts.every((part, at) => part === segments[at] || (part.startsWith("{") && segments[at] !== ""));
     const operation = item[method.toLowerCase()];
     // A path without a parameter comes before one with it.
     if (isMatch && operation && (best === null || !template.endsWith("}"))) best = operation;

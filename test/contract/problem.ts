@@ -21,8 +21,18 @@ const SERVICE_CODES = ["container_restarted", "sandbox_failed", "internal_error"
 /** Data of the host that no answer may contain: folders, paths of modules, the text of a token. */
 const HOST_DATA = /\/work\/|\/tmp\/caisson|\/home\/|\/root\/|\/usr\/|node_modules|file:\/\/|node:internal|eyJ[\w-]{8}/;
 
-/** Asserts that an answer is a valid problem document with this status and code. @returns the document */
-export function assertProblem(answer: Answer, status: number, code: string): ProblemDocument {
+/**
+ * Asserts that an answer is a valid problem document with this status and code.
+ *
+ * @param fault the party at fault, if it is not that of the code.
+ * @returns the document
+ */
+export function assertProblem(
+  answer: Answer,
+  status: number,
+  code: string,
+  fault: string = faultOf(status, code),
+): ProblemDocument {
   assert.equal(`${answer.status} ${codeOf(answer)}`, `${status} ${code}`, answer.text);
   assert.match(answer.headers["content-type"] ?? "", /^application\/problem\+json\b/);
   const problem = answer.json() as ProblemDocument;
@@ -31,7 +41,7 @@ export function assertProblem(answer: Answer, status: number, code: string): Pro
   assert.ok(problem.title.length > 0);
   assert.ok(problem.detail.length > 0);
   assert.doesNotMatch(answer.text, HOST_DATA);
-  assert.equal(answer.headers["caisson-fault"], faultOf(status, code));
+  assert.equal(answer.headers["caisson-fault"], fault);
   assert.equal(problem.run, answer.headers["caisson-run"]);
   assert.ok(answer.headers["caisson-version"]);
   if (status === 403) assert.match(answer.headers["www-authenticate"] ?? "", /^Bearer realm="caisson"/);

@@ -264,6 +264,24 @@ const WORST: readonly Worst[] = [
     make: () => Promise.resolve(() => service.request("GET", `/api/usage?${"label&".repeat(2_650)}`, { token: null })),
   },
   {
+    name: "a query with as many unknown parameters as possible, without a token, on 20 connections",
+    status: 400,
+    make: () => {
+      const names = Array.from({ length: 3_600 }, (_, at) => at.toString(36)).join("&");
+      return Promise.resolve(() => again(20, 4, () => service.request("GET", `/api/usage?${names}`, { token: null })));
+    },
+  },
+  {
+    name: "a key for a public task that can be decoded again and again, on 20 connections",
+    status: 429,
+    make: async () => {
+      const path = await putTask("decoded", "1", { public: true, limits: { token: { month: 1 } } });
+      await service.request("GET", path, { token: null });
+      const key = `${"VVlVVVVV".repeat(5)}%2541`.repeat(340);
+      return () => again(20, 4, () => service.request("GET", `${path}?key=${key}`, { token: null }));
+    },
+  },
+  {
     name: "a task whose modules have as many words as possible that may define a fetch handler, and its preflight",
     status: 204,
     make: async () => {

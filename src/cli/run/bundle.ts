@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import path from "node:path";
-import { buffer } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 
 /**
  * Bundles a file with its imports, by the esbuild of its project. caisson does not include esbuild, because a service
@@ -16,17 +16,27 @@ import { buffer } from "node:stream/consumers";
 export async function bundle(file: string, program: string | undefined, flags: readonly string[]): Promise<Buffer> {
   const args = [path.resolve(file), "--bundle", "--platform=node", "--target=node24", "--log-level=warning", ...flags];
   const esbuild = program ?? find(path.dirname(path.resolve(file)));
-  const child = spawn(esbuild, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(esbuild, args, { stdio: ["ignore", "pipe", "pipe"] });
   const closed = once(child, "close") as Promise<[number | null, string | null]>;
   try {
-    const [code, [status, signal]] = await Promise.all([buffer(child.stdout), closed]);
-    if (status !== 0) throw new Error(`${file} was not bundled: esbuild ended with ${status ?? signal}`);
+    const [code, messages, [status, signal]] = await Promise.all([buffer(child.stdout), text(child.stderr), closed]);
+    process.stderr.write(withoutStack(messages));
+    if (status !== 0) {
+      const fix = /Could not resolve/.test(messages) ? "; npm install installs the packages of a project" : "";
+      throw new Error(`${file} was not bundled: esbuild ended with ${status ?? signal}${fix}`);
+    }
     if (code.length === 0) throw new Error(`${file} was not bundled: esbuild printed nothing`);
     return code;
   } catch (error) {
     if (!(error instanceof Error) || !("syscall" in error)) throw error;
     throw new Error(`${esbuild} cannot be started: ${error.message}`, { cause: error });
   }
+}
+
+/** Leaves out the stack of the script that starts esbuild: it has nothing about the code. */
+function withoutStack(messages: string): string {
+  const start = /^(?:node:[\w/]+:\d+|\S*esbuild\S*:\d+)$/m.exec(messages);
+  return start === null ? messages : messages.slice(0, start.index);
 }
 
 /** Finds esbuild as npm does: from the folder of the file upwards, then in the PATH. */

@@ -16,10 +16,18 @@ export async function readCode(file: string, flags: RunFlags, esbuildFlags: read
   if (bundles && file === "-") throw new Error("--bundle needs a file, because imports are resolved from its folder");
   if (!bundles && esbuildFlags.length > 0) throw new Error(`${esbuildFlags.join(" ")} is for esbuild; add --bundle`);
   const code = bundles ? await bundle(file, flags.esbuild, esbuildFlags) : await contentOf(file);
+  if (isBlank(code)) throw new Error(`${file === "-" ? "stdin" : file} is empty; it must contain code`);
   if (flags.input !== undefined) return { type: "application/json", bytes: envelope(code, flags.input) };
   const isTypeScript = !bundles && /\.[cm]?tsx?$/.test(file);
   return { type: isTypeScript ? "application/typescript" : "text/javascript", bytes: code };
 }
+
+function isBlank(code: Buffer): boolean {
+  return code.length < MOST_BLANK && code.toString("latin1").trim() === "";
+}
+
+/** A longer text of only white space is left to the service. */
+const MOST_BLANK = 4_096;
 
 async function contentOf(file: string): Promise<Buffer> {
   if (file === "-") return buffer(process.stdin);

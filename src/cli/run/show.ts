@@ -6,13 +6,13 @@ import { EXITS } from "./flags.ts";
 import { problemLines, withoutControls } from "./problem-lines.ts";
 
 /** Prints the answer of a run: a result to stdout as it arrives, a failure to stderr. @returns the exit code. */
-export async function showAnswer(response: IncomingMessage): Promise<number> {
+export async function showAnswer(response: IncomingMessage, file: string | null = null): Promise<number> {
   const { statusCode = 0, headers } = response;
   const type = headers["content-type"] ?? "";
   const isResult = statusCode >= 200 && statusCode < 300;
   try {
     if (!isResult && type.startsWith("application/problem+json")) {
-      printErrors(problemLines(await text(response)));
+      printErrors(problemLines(await text(response), file));
     } else {
       await pipeline(response, process.stdout, { end: false });
       if (type.startsWith("application/json")) process.stdout.write("\n");

@@ -26,3 +26,9 @@ export const LISTENING: Settings<ListeningConfig> = {
   insecureHttp: one("--insecure-http", false, "listen beyond loopback without TLS", boolean),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
 };
+
+/** What to do if the kernel refuses a port, by the code of the error. */
+export const LISTEN_REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: "give --port 1024 or more, start it as root, or give it CAP_NET_BIND_SERVICE",
+  EADDRNOTAVAIL: "set --host to an address of this machine",
+};

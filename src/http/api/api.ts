@@ -31,11 +31,15 @@ export function makeApi(dependencies: ApiDependencies): Api {
   });
   serveMetrics(api, dependencies);
   servePublic(api, dependencies);
-  api.notFound((call) => problem(call, notFound(call.req.path)));
+  api.notFound((call) => problem(call, notFound(call.req.path, pathsOf(api))));
   api.onError((error, call) => {
     const { options, code } = asProblem(error);
     if (code === "internal_error") dependencies.log.pino.error({ err: options.cause }, "request failed");
     return problem(call, error);
   });
   return api;
+}
+
+function pathsOf(api: Api): string[] {
+  return api.routes.map(({ path }) => path).filter((path) => path !== "/" && !path.endsWith("/*"));
 }

@@ -1,9 +1,10 @@
 import { auditPages } from "../../nodes/answers/audit.ts";
 import type { AuditPage, AuditQuery } from "../../records/audit/audit.ts";
+import { requireAdmin } from "../permissions.ts";
 import { answerOfAll, authenticateReading } from "./node-reads.ts";
 import { AUDIT_PAGE } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
-import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource } from "./route.ts";
+import { type Api, type ApiDependencies, type Call, jsonText, resource } from "./route.ts";
 import { entriesText } from "./run-texts.ts";
 
 /** Serves `GET /api/audit`, for administrators: which token changed what, and from where. */
@@ -17,7 +18,7 @@ export function serveAudit(api: Api, dependencies: ApiDependencies): void {
         const reading = await authenticateReading(call, dependencies);
         const query = auditQuery(call);
         const { claims, family } = reading.by;
-        if (!claims.admin) throw forbidden();
+        requireAdmin(claims, "reading the audit");
         const read = (): Promise<AuditPage> => audit.list(query);
         return answerOfAll(call, dependencies, reading, auditPages(query), read, async ({ entries, next }, nodes) => {
           // Each node has limited its part. A page may not be cut between entries that no cursor can separate.

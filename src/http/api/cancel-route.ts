@@ -1,9 +1,9 @@
 import { Problem } from "../../errors.ts";
 import { CancelledReader } from "../../nodes/answers/run.ts";
-import { permitsContainer } from "../../tokens/claims.ts";
+import { requireContainer } from "../permissions.ts";
 import { containerName } from "../target.ts";
 import { askForRun, authenticateReading, nodeAnswer } from "./node-reads.ts";
-import { type ApiDependencies, audit, forbidden, type Handler, json, segment } from "./route.ts";
+import { type ApiDependencies, audit, type Handler, json, segment } from "./route.ts";
 
 /** The indexes of these segments in `/api/runs/{container}/{run}`. */
 const CONTAINER = 3;
@@ -16,7 +16,7 @@ export function cancelRoute(dependencies: ApiDependencies): Handler {
     const { by, reader, isOfNode } = reading;
     const container = containerName(segment(call, CONTAINER));
     const run = segment(call, RUN);
-    if (!permitsContainer(by.claims, container)) throw forbidden();
+    requireContainer(by.claims, container, "cancelling runs");
     const cancelled = { run, status: "cancelled" };
     if (dependencies.cancel(container, run, by)) {
       // The node of the run adds the entry, so that an answer that is lost between two nodes costs none.

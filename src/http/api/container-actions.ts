@@ -1,22 +1,16 @@
+import { Problem } from "../../errors.ts";
 import type { PolicyChange } from "../../policies/store.ts";
 import { resume, suspend } from "../../policies/suspend.ts";
+import type { AuditAction } from "../../records/audit/audit.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { requireAdmin, requireContainer, requireVerb } from "../permissions.ts";
+import { hasBody } from "../read-body.ts";
 import { containerName } from "../target.ts";
 import { viewOfPolicy } from "./container-view.ts";
 import { NOW } from "./queries.ts";
+import { readJson } from "./read-json.ts";
 import { readQuery } from "./read-query.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  audit,
-  authenticate,
-  type Call,
-  forbidden,
-  json,
-  resource,
-  segment,
-} from "./route.ts";
+import { type Api, type ApiDependencies, audit, authenticate, type Call, json, resource, segment } from "./route.ts";
 
 /** The index of the name in `/api/containers/{container}/suspend`. */
 const CONTAINER = 3;
@@ -28,14 +22,23 @@ const PATH = "/api/containers/:name{[^/]*}";
  */
 export function serveContainerActions(api: Api, dependencies: ApiDependencies): void {
   const { policies, restarts, issueRate } = dependencies;
-  const read = async (call: Call, permits: (by: Caller, name: string) => boolean): Promise<[string, Caller]> => {
+  const refuseBody = async (call: Call, by: Caller): Promise<void> => {
+    if (!hasBody(call.env.incoming)) return;
+    const body = await readJson(call, dependencies, by, "{}, or no body");
+    if (typeof body === "object" && body !== null && Object.keys(body).length === 0) return;
+    throw new Problem("request_invalid", "the request has a body, which this path does not read", {
+      hint: "Leave the body out. Options belong in the query: ?now=true.",
+    });
+  };
+  const read = async (call: Call, permit: (by: Caller, name: string) => void): Promise<[string, Caller]> => {
     const by = await authenticate(call, dependencies);
     const name = containerName(segment(call, CONTAINER));
-    if (!permits(by, name)) throw forbidden();
+    permit(by, name);
+    await refuseBody(call, by);
     return [name, by];
   };
-  const change = async (call: Call, what: string, changeOf: (by: Caller) => PolicyChange): Promise<Response> => {
-    const [name, by] = await read(call, isAdmin);
+  const change = async (call: Call, what: AuditAction, changeOf: (by: Caller) => PolicyChange): Promise<Response> => {
+    const [name, by] = await read(call, mayStop);
     const { before, after } = await policies.change(name, changeOf(by), by.claims.jti);
     if (before !== after) {
       const details = after.suspended ? { container: name, now: after.suspended.endsRuns } : { container: name };
@@ -75,11 +78,12 @@ function isNow(call: Call): boolean {
   return readQuery(call.env.incoming.url!, NOW).now ?? false;
 }
 
-function isAdmin({ claims }: Caller): boolean {
-  return claims.admin;
+function mayStop({ claims }: Caller): void {
+  requireAdmin(claims, "suspending and resuming a container");
 }
 
 /** A token with the verb `tasks` may change the code that runs in the container, and so replace its guests. */
-function mayRestart({ claims }: Caller, container: string): boolean {
-  return permitsContainer(claims, container) && permitsVerb(claims, "tasks");
+function mayRestart({ claims }: Caller, container: string): void {
+  requireVerb(claims, "tasks", "restarting a container");
+  requireContainer(claims, container, "restarts");
 }

@@ -2,7 +2,7 @@ import { Problem } from "../../errors.ts";
 import { readLimits, readPatch } from "../../policies/policy-request.ts";
 import { NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsVerb } from "../../tokens/claims.ts";
+import { requireAdmin, requireVerb } from "../permissions.ts";
 import { containerName } from "../target.ts";
 import { serveContainerActions } from "./container-actions.ts";
 import { containerPage } from "./container-list.ts";
@@ -16,7 +16,6 @@ import {
   audit,
   authenticate,
   type Call,
-  forbidden,
   json,
   lastSegment,
   resource,
@@ -24,6 +23,9 @@ import {
 
 /** The types of a merge patch (RFC 7396). `curl --data` names the third if the caller names none. */
 const PATCH_TYPES = ["application/merge-patch+json", "application/json", "application/x-www-form-urlencoded"];
+
+/** An example of a body. */
+const LIMITS = '{"limits":{"minute":60}}';
 
 /** Serves the policies, for administrators, and the list of containers, for administrators and tokens that may issue. */
 export function serveContainers(api: Api, dependencies: ApiDependencies): void {
@@ -39,7 +41,7 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
           limit: count,
           label: filter = null,
         } = readQuery(call.env.incoming.url!, LABELLED_PAGE);
-        if (!permitsVerb(caller.claims, "issue")) throw forbidden();
+        requireVerb(caller.claims, "issue", "listing containers");
         return json(200, await containerPage({ after, count, filter }, caller, dependencies));
       },
     },
@@ -49,14 +51,14 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
   const authorizeAdmin = async (call: Call): Promise<[string, Caller]> => {
     const caller = await authenticate(call, dependencies);
     const name = containerName(lastSegment(call));
-    if (!caller.claims.admin) throw forbidden();
+    requireAdmin(caller.claims, "the policy of a container");
     return [name, caller];
   };
   resource(api, "/api/containers/:name{[^/]*}", {
     GET: async (call) => json(200, viewOfPolicy(policies.get((await authorizeAdmin(call))[0]) ?? NO_POLICY)),
     PUT: async (call) => {
       const [name, by] = await authorizeAdmin(call);
-      const limits = readLimits(await readJson(call, dependencies, by));
+      const limits = readLimits(await readJson(call, dependencies, by, LIMITS));
       const { after } = await policies.change(name, (before) => Object.freeze({ ...before, limits }), by.claims.jti);
       await audit(call, dependencies, "policy set", by, { container: name, policy: { limits } });
       return json(200, viewOfPolicy(after));
@@ -64,7 +66,7 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
     PATCH: async (call) => {
       const [name, by] = await authorizeAdmin(call);
       requirePatchType(call);
-      const patch = readPatch(await readJson(call, dependencies, by));
+      const patch = readPatch(await readJson(call, dependencies, by, LIMITS));
       const { before, after } = await policies.change(name, patch, by.claims.jti);
       const { limits, labels, description } = after;
       if (before !== after) {

@@ -2,8 +2,9 @@ import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { type Claims, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
+import { requireAdmin, requireContainer, requireVerb, tokenOutOfReach } from "../permissions.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { containerName, decode } from "../target.ts";
 import { DETAIL } from "./queries.ts";
@@ -14,11 +15,16 @@ import {
   audit,
   authenticate,
   type Call,
-  forbidden,
   json,
   lastSegment,
   resource,
 } from "./route.ts";
+
+/** A token that another node signed is not stored here, so an unknown jti is no error. */
+const UNKNOWN_JTI: readonly string[] = [
+  "Caisson-Hint",
+  "No token with this jti is stored here. These are the limits of the service. GET /api/tokens lists the stored tokens.",
+];
 
 /** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
@@ -29,8 +35,9 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const { claims } = caller;
     const name = containerName(lastSegment(call));
     const detail = wantsDetail(call);
-    const permitted = administrate ? claims.admin : permitsContainer(claims, name) && permitsVerb(claims, "limits");
-    if (!permitted) throw forbidden();
+    if (administrate) requireAdmin(claims, "resetting limits");
+    else requireVerb(claims, "limits", "reading limits");
+    requireContainer(claims, name, "reading limits");
     return [name, caller, detail];
   };
   const answerContainer = async (name: string, by: Caller, detail: boolean): Promise<Response> => {
@@ -70,8 +77,11 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const { claims } = caller;
     const detail = wantsDetail(call);
     const jti = decode(lastSegment(call)) ?? "";
-    const permitted = claims.admin || (!administrate && (await mayRead(jti, claims, tokens.store)));
-    if (!permitted) throw forbidden();
+    if (administrate) requireAdmin(claims, "resetting limits");
+    else if (!claims.admin && !(await mayRead(jti, claims, tokens.store))) {
+      if (!permitsVerb(claims, "tasks")) requireVerb(claims, "limits", "reading limits");
+      throw tokenOutOfReach("reading the limits", "itself and the tasks below it");
+    }
     return [jti, caller, detail];
   };
   const answerToken = async (jti: string, { claims: by }: Caller, detail: boolean): Promise<Response> => {
@@ -80,9 +90,9 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     const claims = jti === by.jti ? by : (await tokens.store.issued(jti))?.claims;
     const usage = await limiter.token(jti, claims?.limits.token);
     // A caller that may read the limits of a token has named its jti.
-    return record(usage, [usage], detail, (window, limit) =>
-      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" },
-    );
+    const origin: Parameters<typeof limitDetail>[1] = (window, limit) =>
+      claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" };
+    return record(usage, [usage], detail, origin, claims ? [] : UNKNOWN_JTI);
   };
   resource(
     api,
@@ -124,6 +134,8 @@ function record(
   all: readonly KeyReading[],
   detail: boolean,
   origin: Parameters<typeof limitDetail>[1],
+  headers: readonly string[] = [],
 ): Response {
-  return json(200, detail ? limitDetail(usage, origin) : limitRecord(usage), rateLimitHeaders(all));
+  const body = detail ? limitDetail(usage, origin) : limitRecord(usage);
+  return json(200, body, [...rateLimitHeaders(all), ...headers]);
 }

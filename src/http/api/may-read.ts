@@ -1,6 +1,6 @@
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
-import { forbidden } from "./route.ts";
+import { permitsVerb } from "../../tokens/claims.ts";
+import { requireContainer, requireVerb } from "../permissions.ts";
 
 /**
  * Requires that a caller may read what runs left behind. The answer is the same whether the container exists or not.
@@ -9,8 +9,8 @@ import { forbidden } from "./route.ts";
  * @throws {Problem} `token_forbidden`
  */
 export function mustRead({ claims }: Caller, container: string | null): void {
-  const isPermitted = container === null || permitsContainer(claims, container);
-  if (!isPermitted || !permitsVerb(claims, "logs")) throw forbidden();
+  requireVerb(claims, "logs", "reading records of runs");
+  if (container !== null) requireContainer(claims, container, "reading records of runs");
 }
 
 /** Whether a caller may see the code and the input of named tasks in the records of their runs. */

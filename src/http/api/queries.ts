@@ -1,10 +1,11 @@
 import { z } from "zod";
 
-import { type AuditCursor, parseAuditCursor } from "../../records/audit/audit.ts";
+import { AUDIT_ACTIONS, type AuditCursor, parseAuditCursor } from "../../records/audit/audit.ts";
 import { type Cursor, parseCursor } from "../../records/query.ts";
 import { RUN_STATUSES, type RunStatus } from "../../records/record.ts";
 import { isJti } from "../../tokens/claims.ts";
 import { parseDuration } from "../../units.ts";
+import { isName } from "../target.ts";
 import { type LabelFilter, labelParameter } from "./label-filter.ts";
 import { parseTime } from "./time-query.ts";
 
@@ -78,7 +79,6 @@ export interface UsageFilters {
 
 const DEFAULT_ENTRIES = 100;
 const MAX_ENTRIES = 1_000;
-const MAX_ACTION_CHARS = 200;
 const MAX_TEXT_CHARS = 200;
 const TIME_FORM = "is not a date, such as 2026-11-23, or a date-time, such as 2026-11-23T10:00:00Z";
 const MOMENT_FORM = "is not a time such as 2026-11-23T10:00:00Z, or a duration before now, such as 24h";
@@ -119,7 +119,19 @@ const limit = z
     description: "the most entries of the page",
   });
 
-const cursor = z.string().optional().meta({ description: "the member `next` of the previous page" });
+/** The cursor of a list in the order of names. Every name is a place in it, so the form alone is checked. */
+const nameCursor = cursorOf(isName);
+const jtiCursor = cursorOf(isJti);
+
+/** An empty text is the beginning of the list. */
+function cursorOf(isValid: (text: string) => boolean): z.ZodOptional<z.ZodString> {
+  return z
+    .string()
+    .refine((text) => text === "" || isValid(text), "is not the next of a page of this list")
+    .optional()
+    .meta({ description: "the member `next` of the previous page" });
+}
+
 const container = z.string().optional().meta({ description: "only of this container" });
 
 const runFilters = {
@@ -144,9 +156,14 @@ export const NO_QUERY: Query<object> = z.strictObject({});
 export const DETAIL: Query<Detail> = z.strictObject({
   detail: flag.meta({ description: "`true`: an object for each window, with limit, remaining, used and resetSeconds" }),
 });
-export const PAGE: Query<Page> = z.strictObject({ cursor, limit });
-export const LABELLED_PAGE: Query<LabelledPage> = z.strictObject({ cursor, limit, label: labelParameter });
-export const TOKEN_PAGE: Query<ContainerPage> = z.strictObject({ cursor, limit, container, label: labelParameter });
+export const PAGE: Query<Page> = z.strictObject({ cursor: nameCursor, limit });
+export const LABELLED_PAGE: Query<LabelledPage> = z.strictObject({ cursor: nameCursor, limit, label: labelParameter });
+export const TOKEN_PAGE: Query<ContainerPage> = z.strictObject({
+  cursor: jtiCursor,
+  limit,
+  container,
+  label: labelParameter,
+});
 export const RUN_PAGE: Query<RunPage> = z.strictObject({ cursor: runCursor, limit, ...runFilters });
 export const ALL_RUNS_PAGE: Query<AllRunsPage> = z.strictObject({ cursor: runCursor, limit, ...runFilters, container });
 export const FAILURES: Query<FailureFilters> = z.strictObject({
@@ -181,11 +198,9 @@ export const AUDIT_PAGE: Query<AuditFilters> = z.strictObject({
   since: time.meta({ description: "only entries of this time or later" }),
   until: time.meta({ description: "only entries before this time" }),
   action: z
-    .string()
-    .min(1, `has not 1 to ${MAX_ACTION_CHARS} characters`)
-    .max(MAX_ACTION_CHARS, `has not 1 to ${MAX_ACTION_CHARS} characters`)
+    .enum(AUDIT_ACTIONS, `must be one of ${AUDIT_ACTIONS.join(", ")}`)
     .optional()
-    .meta({ description: "only this action, such as `token issued`" }),
+    .meta({ description: "only this action" }),
   by: z
     .string()
     .refine(isJti, "is not the jti of a token")

@@ -1,9 +1,13 @@
+import { Problem } from "../../errors.ts";
 import { type MemberFault, membersProblem, schemaFaults } from "../../members.ts";
 import { parseTarget } from "../target.ts";
 import type { Query } from "./queries.ts";
 
 /** The parameter that a query may have more than once. Its schema reads a list. */
 const REPEATABLE = "label";
+
+/** A query with more parameters is rejected unread. No path takes as many, and anyone can send thousands. */
+const MAX_PARAMETERS = 100;
 
 /**
  * Reads the query of a request. `key`, which carries a token, may be in every query.
@@ -12,6 +16,7 @@ const REPEATABLE = "label";
  * @throws {Problem} `request_invalid` with all faults: unknown and repeated parameters, and invalid values
  */
 export function readQuery<T>(target: string, schema: Query<T>): T {
+  mustBeShort(target);
   const { query } = parseTarget(target);
   const faults: MemberFault[] = [];
   const given: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
@@ -27,9 +32,21 @@ export function readQuery<T>(target: string, schema: Query<T>): T {
     given[name] = value;
   }
   const read = schema.safeParse({ ...given });
-  if (!read.success) faults.push(...schemaFaults(read.error, () => "is not a parameter of this path"));
-  if (faults.length > 0) throw membersProblem("the query", faults, hintOf(Object.keys(schema.shape)));
-  return read.data!;
+  if (!read.success) faults.push(...schemaFaults(schema, read.error, undefined, "is not a parameter of this path"));
+  if (faults.length === 0) return read.data!;
+  // The names help only if one of them is wrong.
+  const isUnknown = faults.some(({ known }) => known !== undefined);
+  throw membersProblem("the query", faults, isUnknown ? hintOf(Object.keys(schema.shape)) : null);
+}
+
+/** @throws {Problem} `request_invalid` */
+function mustBeShort(target: string): void {
+  let at = -1;
+  for (let count = 1; (at = target.indexOf("&", at + 1)) !== -1; count++) {
+    if (count === MAX_PARAMETERS) {
+      throw new Problem("request_invalid", `the query has more than ${MAX_PARAMETERS} parameters`);
+    }
+  }
 }
 
 function hintOf(names: readonly string[]): string {

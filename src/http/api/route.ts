@@ -11,7 +11,7 @@ import type { Limiter } from "../../limits/limiter.ts";
 import type { Nodes } from "../../nodes/nodes.ts";
 import type { Restarts } from "../../policies/restarts.ts";
 import type { PolicyStore } from "../../policies/store.ts";
-import type { Audit } from "../../records/audit/audit.ts";
+import type { Audit, AuditAction } from "../../records/audit/audit.ts";
 import type { Drain } from "../../records/drain/drain.ts";
 import type { Records } from "../../records/records.ts";
 import type { RecordStore } from "../../records/store.ts";
@@ -31,6 +31,8 @@ import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
 import { limitsItself, setOwner } from "../unread.ts";
+import { isMetricsToken } from "./metrics-token.ts";
+import { nearPath } from "./near-path.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 
@@ -85,8 +87,12 @@ export type Call = Context<{ Bindings: HttpBindings }>;
 export type Handler = (call: Call) => Promise<Response> | Response;
 export type Api = Hono<{ Bindings: HttpBindings }>;
 
-export function notFound(path: string): Problem {
-  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`);
+/** @param paths the paths of the service, of which a similar one may be meant */
+export function notFound(path: string, paths: readonly string[] = []): Problem {
+  const near = nearPath(path, paths);
+  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`, {
+    hint: near === null || near === path ? "GET /openapi.json lists the paths." : `Did you mean ${near}?`,
+  });
 }
 
 export function methodNotAllowed(method: string, allow: string): Problem {
@@ -111,7 +117,15 @@ export function resource(
   queries: Readonly<Record<string, Query>> = {},
 ): void {
   const isApi = path.startsWith("/api/");
+  const endsWithName = path.endsWith("}");
   const methods = Object.keys(handlers).join(", ");
+  if (endsWithName) {
+    // A slash at the end would be an empty name, and its fault would hide the slash.
+    api.use(path, async (call, next) => {
+      if (lastSegment(call) === "") throw slashAtEnd(parseTarget(call.env.incoming.url!).path);
+      await next();
+    });
+  }
   for (const [method, handler] of Object.entries(handlers)) {
     api.on(method, path, (call) => {
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
@@ -127,13 +141,33 @@ export function resource(
   });
 }
 
-export async function authenticate(call: Call, { authenticator, config, tokens }: ApiDependencies): Promise<Caller> {
+export async function authenticate(
+  call: Call,
+  { authenticator, config, tokens, metricsToken }: ApiDependencies,
+): Promise<Caller> {
   const { query } = parseTarget(call.env.incoming.url!);
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
-  const caller = await authenticator.verify(token, call.env.incoming);
+  const caller = await verify(token, call.env.incoming, authenticator, metricsToken);
   tokens.uses.seen(caller.claims);
   setOwner(call.env.outgoing, caller.family);
   return caller;
+}
+
+async function verify(
+  token: string,
+  incoming: IncomingMessage,
+  authenticator: Authenticator,
+  metricsToken: string | null,
+): Promise<Caller> {
+  try {
+    return await authenticator.verify(token, incoming);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== "token_invalid" || !isMetricsToken(token, metricsToken))
+      throw error;
+    throw new Problem("token_invalid", "this token reads /metrics and nothing else", {
+      hint: "Send a token that an administrator issued for this path.",
+    });
+  }
 }
 
 /** The token of a change, and the address of its client, unless that is the client of the request. */
@@ -144,18 +178,17 @@ type Changer = Pick<Caller, "claims" | "quotaFamily"> & { readonly client?: stri
  * Resolves when the entry is on the disk, so that no client receives the answer to a change without an entry. A disk that
  * fails delays the answer, but does not fail it.
  *
- * @param what the text of the line in the log
- * @param action the action of the entry, if it differs
+ * @param line the text of the line in the log, if it differs
  */
 export async function audit(
   call: Call,
   { log, proxies, audit: entries }: ApiDependencies,
-  what: string,
+  action: AuditAction,
   { claims: { jti: by }, quotaFamily: family, client = proxies.clientOf(call.env.incoming) }: Changer,
   details: Readonly<Record<string, unknown>>,
-  action: string = what,
+  line: string = action,
 ): Promise<void> {
-  log.audit(what, { ...details, by, client });
+  log.audit(line, { ...details, by, client });
   await entries.add({ action, by, family, client, details });
 }
 
@@ -167,13 +200,15 @@ export function lastSegment(call: Call): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+function slashAtEnd(path: string): Problem {
+  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`, {
+    hint: `Leave the slash at the end out, or write a name after it: ${path.slice(0, 200).replace(/\/+$/, "")}`,
+  });
+}
+
 /** Returns a segment of the path as the client sent it. @param at its index; the segment before the first slash has 0 */
 export function segment(call: Call, at: number): string {
   return parseTarget(call.env.incoming.url!).path.split("/")[at]!;
-}
-
-export function forbidden(): Problem {
-  return new Problem("token_forbidden", "the token does not permit this");
 }
 
 /** @param call null if the request could not be read */

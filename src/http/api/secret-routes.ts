@@ -5,9 +5,11 @@ import { secretsMember } from "../../tokens/secrets/member.ts";
 import { mayHaveSecrets, type Secrets } from "../../tokens/secrets/vault.ts";
 import { isRevokedOnRecord } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
-import { decode, parseTarget } from "../target.ts";
+import { requireVerb, tokenOutOfReach } from "../permissions.ts";
+import { parseTarget } from "../target.ts";
+import { jtiOf as readJti, noSuchToken } from "./jti.ts";
 import { readJson } from "./read-json.ts";
-import { type Api, type ApiDependencies, audit, authenticate, type Call, forbidden, json, resource } from "./route.ts";
+import { type Api, type ApiDependencies, audit, authenticate, type Call, json, resource } from "./route.ts";
 
 /**
  * Serves `PUT /api/tokens/{jti}/secrets`, which replaces the secrets of a token. Administrators and ancestors of the
@@ -19,8 +21,11 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
   const ownerOf = async (jti: string, by: Claims): Promise<Claims> => {
     const claims = (await tokens.store.issued(jti))?.claims;
     const isAbove = permitsVerb(by, "issue") && claims?.parents.includes(by.jti);
-    if (!by.admin && !isAbove) throw forbidden();
-    if (!claims) throw new Problem("not_found", "no token with this jti is stored here; it may have ended long ago");
+    if (!by.admin && !isAbove) {
+      requireVerb(by, "issue", "replacing secrets");
+      throw tokenOutOfReach("replacing the secrets", "the tokens below it");
+    }
+    if (!claims) throw noSuchToken();
     return claims;
   };
   resource(api, "/api/tokens/:jti{[^/]*}/secrets", {
@@ -31,7 +36,7 @@ export function serveSecrets(api: Api, dependencies: ApiDependencies): void {
       requireSecretsAllowed(claims);
       requireNotEnded(claims, tokens);
       await issueRate.look(caller);
-      const body = await readJson(call, dependencies, caller);
+      const body = await readJson(call, dependencies, caller, '{"API_KEY":"..."}');
       const secrets = await readSecrets(body, claims, tokens);
       await issueRate.admit(caller);
       await tokens.vault.set(claims, secrets);
@@ -64,7 +69,9 @@ function requireSecretsAllowed(claims: Claims): void {
 async function readSecrets(body: unknown, claims: Claims, tokens: Tokens): Promise<Secrets> {
   const parsed = secretsMember.safeParse(body);
   const parent = await parentOf(claims, tokens);
-  const invalid = parsed.success ? await tooLarge(parsed.data, parent, tokens) : schemaFaults(parsed.error);
+  const invalid = parsed.success
+    ? await tooLarge(parsed.data, parent, tokens)
+    : schemaFaults(secretsMember, parsed.error);
   refuseFaults("the secrets of the token", { invalid, exceeding: await overriding(parent, body, tokens) }, "");
   return parsed.data!;
 }
@@ -100,5 +107,5 @@ function requireNotEnded(claims: Claims, { verifier }: Tokens): void {
 }
 
 function jtiOf(call: Call): string {
-  return decode(parseTarget(call.env.incoming.url!).path.split("/").at(-2)!) ?? "";
+  return readJti(parseTarget(call.env.incoming.url!).path.split("/").at(-2)!);
 }

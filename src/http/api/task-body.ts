@@ -6,7 +6,7 @@ import { checkJson, nameAt, parseJson } from "../../source/json.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { MAX_MODULES } from "../../wire/specifiers.ts";
 import { parseTarget } from "../target.ts";
-import { readBytes } from "./read-json.ts";
+import { explained, readBytes } from "./read-json.ts";
 import type { ApiDependencies, Call } from "./route.ts";
 
 /** How many times longer code may be in JSON, because of its escapes. */
@@ -36,9 +36,15 @@ export function isSource({ env: { incoming } }: Call): boolean {
 /**
  * Reads the members of a task, from JSON or from a source with its query.
  *
+ * @param hint the fix for a body that is not JSON
  * @throws {Problem} `code_too_large`, `request_invalid`
  */
-export async function readTaskMembers(call: Call, dependencies: ApiDependencies, by: Caller): Promise<unknown> {
+export async function readTaskMembers(
+  call: Call,
+  dependencies: ApiDependencies,
+  by: Caller,
+  hint: string = SEND_CODE,
+): Promise<unknown> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
   const ofSource = isSource(call);
   const limitBytes = ofSource ? codeLimit : codeLimit * ESCAPE_FACTOR + MAX_SECRETS_BYTES + MAX_OTHER_BYTES;
@@ -51,7 +57,7 @@ export async function readTaskMembers(call: Call, dependencies: ApiDependencies,
       await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
       return await parseJson(body, jsonDepthLimit, by.family);
     } catch (error) {
-      throw withHint(error, body);
+      throw explained(error, body, call.env.incoming.headers["content-type"], hintFor(body, hint));
     }
   });
 }
@@ -88,17 +94,12 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A body that is no JSON is most often source that was sent without its media type. */
-function withHint(error: unknown, body: Buffer): unknown {
-  if (
-    !(error instanceof Problem) ||
-    error.code !== "request_invalid" ||
-    /^\s*[{[]/.test(body.toString("latin1", 0, 64))
-  ) {
-    return error;
-  }
-  const hint = "Send code as it is with Content-Type: application/javascript or application/typescript, or as JSON.";
-  return new Problem("request_invalid", error.message, { ...error.options, hint });
+const SEND_CODE =
+  'Send JSON, such as {"code":"..."}, or the code as it is with Content-Type: application/javascript or application/typescript.';
+
+/** JSON with a fault needs no other hint than the place of the fault. */
+function hintFor(body: Buffer, hint: string): string | null {
+  return /^\s*[{[]/.test(body.toString("latin1", 0, 64)) ? null : hint;
 }
 
 function invalid(detail: string): Problem {

@@ -1,15 +1,17 @@
 import { checkCode } from "../../containers/code-check.ts";
 import { Problem } from "../../errors.ts";
+import { listed } from "../../nearest.ts";
 import { nextTurn } from "../../next-turn.ts";
+import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { requireContainer, requireVerb } from "../permissions.ts";
 import { containerName, taskName } from "../target.ts";
 import { sourceOfTask } from "../task-source.ts";
-import { matches, matchesNone } from "./etags.ts";
+import { matchesNone, requireMatch, requireNoMatch } from "./etags.ts";
 import { listPage } from "./list-page.ts";
 import { DRY_RUN, LABELLED_PAGE, TASK_SOURCE } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
@@ -19,7 +21,6 @@ import {
   audit,
   authenticate,
   type Call,
-  forbidden,
   type Handler,
   json,
   jsonText,
@@ -32,6 +33,8 @@ import { isSource, readTaskMembers } from "./task-body.ts";
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
+const MAX_SECRETS_NAMED = 10;
+const ROLL_BACK = 'Send JSON with the version, such as {"version":3}. GET .../versions lists the stored ones.';
 
 /** Serves named tasks. A token needs the verb `tasks` and the task's container. */
 export function serveTasks(api: Api, dependencies: ApiDependencies): void {
@@ -48,9 +51,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         if (!task) throw noSuchTask();
         const end = tasks.endOf(task);
         const { headers } = call.env.incoming;
-        if (!matches(task.etag, headers)) {
-          throw new Problem("precondition_failed", "the ETag of the task does not match If-Match");
-        }
+        requireMatch(task.etag, headers);
         // The tag stays the same when a task ends, so the client may not have received this change yet.
         if (!end.expired && !end.revoked && !matchesNone(task.etag, headers))
           return notModified(["ETag", quoted(task)]);
@@ -68,10 +69,10 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         await issueRate.look(by);
         const members = await readTaskMembers(call, dependencies, by);
         const check = codeCheck(ref, by, dependencies);
-        const { task, change } = await tasks.put(ref, members, by, conditionOf(call), check);
+        const { task, change, dropped } = await tasks.put(ref, members, by, conditionOf(call), check);
         // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
         if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
-        return answer(change === "made" ? 201 : 200, task);
+        return answer(change === "made" ? 201 : 200, task, {}, hintOfDropped(dropped));
       },
       DELETE: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
@@ -94,9 +95,9 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       await issueRate.look(by);
-      const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by));
+      const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by, ROLL_BACK));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
-      await auditTask(call, dependencies, `task rolled back to version ${version}`, task, by, "task rolled back");
+      await auditTask(call, dependencies, "task rolled back", task, by, `task rolled back to version ${version}`);
       return answer(200, task);
     },
   });
@@ -104,7 +105,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
 
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
 async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
-  if (!permitsVerb(by.claims, "run")) throw forbidden();
+  requireVerb(by.claims, "run", "a dry run");
   const members = await readTaskMembers(call, dependencies, by);
   const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
   const { incoming, outgoing } = call.env;
@@ -149,7 +150,8 @@ function noSuchTask(): Problem {
 }
 
 function requireTasksVerb(by: Caller, container: string): void {
-  if (!permitsContainer(by.claims, container) || !permitsVerb(by.claims, "tasks")) throw forbidden();
+  requireVerb(by.claims, "tasks", "reading and changing tasks");
+  requireContainer(by.claims, container, "tasks");
 }
 
 /** The indexes of these segments in `/api/tasks/{container}/{name}`. */
@@ -159,11 +161,24 @@ const NAME = 4;
 /** Returns the precondition of a request (RFC 9110, section 13.1), so that a client overwrites no unseen change. */
 function conditionOf(call: Call): Condition {
   const { headers } = call.env.incoming;
-  return (etag) => matches(etag, headers) && matchesNone(etag, headers);
+  return (etag) => {
+    requireMatch(etag, headers);
+    requireNoMatch(etag, headers);
+  };
 }
 
-function answer(status: number, task: Task, more: object = {}): Response {
-  return json(status, { ...describe(task), ...more }, ["ETag", quoted(task)]);
+/** Names secrets that a change of code removed: the next run would be the first to notice. */
+function hintOfDropped(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const which = listed(names, MAX_SECRETS_NAMED);
+  return [
+    "Caisson-Hint",
+    `Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`,
+  ];
+}
+
+function answer(status: number, task: Task, more: object = {}, headers: readonly string[] = []): Response {
+  return json(status, { ...describe(task), ...more }, ["ETag", quoted(task), ...headers]);
 }
 
 function quoted({ etag }: Task): string {
@@ -190,11 +205,11 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
 async function auditTask(
   call: Call,
   dependencies: ApiDependencies,
-  change: string,
+  action: AuditAction,
   task: Task,
   by: Caller,
-  action: string = change,
+  line?: string,
 ): Promise<void> {
   const { container, name, version, caller } = task;
-  await audit(call, dependencies, change, by, { container, task: name, version, token: caller.claims.jti }, action);
+  await audit(call, dependencies, action, by, { container, task: name, version, token: caller.claims.jti }, line);
 }

@@ -1,10 +1,12 @@
 import { Problem } from "../../errors.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import { type Claims, permitsContainer } from "../../tokens/claims.ts";
 import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
-import { containerName, decode } from "../target.ts";
+import { requireVerb, tokenOutOfReach } from "../permissions.ts";
+import { containerName } from "../target.ts";
+import { jtiOf, noSuchToken } from "./jti.ts";
 import { listPage } from "./list-page.ts";
 import { TOKEN_PAGE } from "./queries.ts";
 import { readBytes } from "./read-json.ts";
@@ -14,7 +16,6 @@ import {
   type ApiDependencies,
   authenticate,
   type Call,
-  forbidden,
   type Handler,
   json,
   jsonText,
@@ -38,7 +39,7 @@ export function listTokens(dependencies: ApiDependencies): Handler {
     const { claims: by, family } = await authenticate(call, dependencies);
     const query = readQuery(call.env.incoming.url!, TOKEN_PAGE);
     const container = query.container === undefined ? null : containerName(query.container);
-    if (!permitsVerb(by, "issue")) throw forbidden();
+    requireVerb(by, "issue", "listing tokens");
     const { store } = tokens;
     const page = await listPage<IssuedToken>("tokens", query.cursor ?? "", query.limit, {
       read: (cursor, most) => (by.admin ? store.list(cursor, most) : store.listBelow(by, cursor, most)),
@@ -59,10 +60,12 @@ export function inspectToken(dependencies: ApiDependencies): Handler {
   const { tokens } = dependencies;
   return async (call) => {
     const { claims: by } = await authenticate(call, dependencies);
-    const jti = decode(lastSegment(call)) ?? "";
+    const jti = jtiOf(lastSegment(call));
     const issued = await tokens.store.issued(jti);
-    if (!by.admin && !(issued && isSelfOrDescendant(issued.claims, by))) throw forbidden();
-    if (!issued) throw new Problem("not_found", "no token with this jti is stored here; it may have ended long ago");
+    if (!by.admin && !(issued && isSelfOrDescendant(issued.claims, by))) {
+      throw tokenOutOfReach("reading the claims", "itself and the tokens below it");
+    }
+    if (!issued) throw noSuchToken();
     return json(200, await describe(issued, tokens));
   };
 }

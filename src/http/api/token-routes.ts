@@ -1,20 +1,17 @@
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsVerb } from "../../tokens/claims.ts";
-import { decode } from "../target.ts";
+import type { Claims } from "../../tokens/claims.ts";
+import { requireVerb, tokenOutOfReach } from "../permissions.ts";
+import { jtiOf } from "./jti.ts";
 import { TOKEN_PAGE } from "./queries.ts";
 import { readJson } from "./read-json.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  audit,
-  authenticate,
-  forbidden,
-  json,
-  lastSegment,
-  resource,
-} from "./route.ts";
+import { type Api, type ApiDependencies, audit, authenticate, json, lastSegment, resource } from "./route.ts";
 import { serveSecrets } from "./secret-routes.ts";
 import { inspectToken, listTokens, serveIntrospection } from "./token-inspection.ts";
+
+const UNKNOWN_JTI: readonly string[] = [
+  "Caisson-Hint",
+  "No token with this jti is stored here. It is revoked nevertheless; compare it with GET /api/tokens.",
+];
 
 /** Serves issuing and revoking. Administrators may revoke all tokens, other tokens may revoke their descendants. */
 export function serveTokens(api: Api, dependencies: ApiDependencies): void {
@@ -34,9 +31,13 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       GET: listTokens(dependencies),
       POST: async (call) => {
         const by = await authenticate(call, dependencies);
-        if (!permitsVerb(by.claims, "issue")) throw forbidden();
+        requireVerb(by.claims, "issue", "issuing a token");
         await issueRate.look(by);
-        const issued = await tokens.issue(await readJson(call, dependencies, by), by, quotas);
+        const issued = await tokens.issue(
+          await readJson(call, dependencies, by, '{"containers":["acme"]}'),
+          by,
+          quotas,
+        );
         await audit(call, dependencies, "token issued", by, { token: issued.jti });
         return json(201, issued);
       },
@@ -48,13 +49,20 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
     DELETE: async (call) => {
       const caller = await authenticate(call, dependencies);
       const { claims: by } = caller;
-      const jti = decode(lastSegment(call)) ?? "";
-      if (!(await mayRevoke(by, jti))) throw forbidden();
+      const jti = jtiOf(lastSegment(call));
+      if (!(await mayRevoke(by, jti))) {
+        throw tokenOutOfReach(
+          "revoking the token",
+          by.selfRevoke ? "itself and the tokens below it" : "the tokens below it",
+        );
+      }
       // A token that another node signed may not be stored here. Its own `exp` limits the life of its revocation.
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
       // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
       if (first) await audit(call, dependencies, "token revoked", caller, { token: jti });
-      return json(200, { jti, revoked: true });
+      // A token that another node signed may not be stored here, so an unknown jti is no error.
+      const isKnown = jti === by.jti || (await tokens.store.issued(jti)) !== undefined;
+      return json(200, { jti, revoked: true }, isKnown ? [] : UNKNOWN_JTI);
     },
   });
 }

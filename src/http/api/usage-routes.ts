@@ -3,11 +3,11 @@ import { nextTurn } from "../../next-turn.ts";
 import { usageRows } from "../../nodes/answers/usage.ts";
 import type { UsageAnswer, UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { permitsVerb } from "../../tokens/claims.ts";
+import { requireVerb } from "../permissions.ts";
 import { answerOfAll, authenticateReading } from "./node-reads.ts";
 import { USAGE } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
-import { type Api, type ApiDependencies, type Call, forbidden, jsonText, resource, text } from "./route.ts";
+import { type Api, type ApiDependencies, type Call, jsonText, resource, text } from "./route.ts";
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,7 +25,7 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
         const reading = await authenticateReading(call, dependencies);
         const { by: caller } = reading;
         const range = usageRange(call, Date.now());
-        if (!permitsVerb(caller.claims, "logs")) throw forbidden();
+        requireVerb(caller.claims, "logs", "reading usage");
         const read = (): Promise<UsageAnswer> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
         return answerOfAll(call, dependencies, reading, usageRows(range), read, async (answer, nodes) => {
           const { rows, isTruncated } = answer;

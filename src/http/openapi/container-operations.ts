@@ -56,9 +56,9 @@ const EXAMPLE_PAGE = {
   next: null,
 };
 
-const limitState = (): SuccessAnswer => ({
+const limitState = (...headers: "Caisson-Hint"[]): SuccessAnswer => ({
   ...ok("what is left", LIMIT_STATE, EXAMPLE_LIMITS),
-  headers: ["RateLimit", "RateLimit-Policy"],
+  headers: ["RateLimit", "RateLimit-Policy", ...headers],
 });
 
 export const CONTAINER_OPERATIONS: readonly Operation[] = [
@@ -186,7 +186,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     summary: "Read what is left of the limits of a token",
     token: "required",
     query: DETAIL,
-    answers: [limitState()],
+    answers: [limitState("Caisson-Hint")],
     errors: TOKEN_ERRORS,
   },
   {
@@ -197,7 +197,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     summary: "Reset the counts of a token, as an administrator",
     token: "required",
     query: DETAIL,
-    answers: [limitState()],
+    answers: [limitState("Caisson-Hint")],
     errors: TOKEN_ERRORS,
   },
 ];

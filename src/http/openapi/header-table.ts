@@ -25,7 +25,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     example: "caller",
   },
   "Caisson-Hint": {
-    description: "what the author of code without a result probably meant",
+    description: "a sentence on an answer that is good, but probably not what the client meant",
     schema: text,
     example: "The code returned nothing: put return before its last statement, in line 2.",
   },

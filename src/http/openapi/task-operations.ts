@@ -151,7 +151,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
       {
         ...one("the task is changed; or, with `dryRun=true`, the record of its one run"),
         content: jsonContent(named("TaskOrDryRun", z.union([task, dryRun])), EXAMPLE_RUN),
-        headers: ["ETag", ...RUN_HEADERS],
+        headers: ["ETag", "Caisson-Hint", ...RUN_HEADERS],
       },
       one("the task is created", 201),
     ],

@@ -149,7 +149,9 @@ export const TOKEN_OPERATIONS: readonly Operation[] = [
     tag: TAG,
     summary: "Revoke a token and all tokens below it",
     token: "required",
-    answers: [ok("the token is revoked", revoked, { jti: EXAMPLE_JTI, revoked: true })],
+    answers: [
+      { ...ok("the token is revoked", revoked, { jti: EXAMPLE_JTI, revoked: true }), headers: ["Caisson-Hint"] },
+    ],
     errors: TOKEN_ERRORS,
   },
   {

@@ -51,7 +51,7 @@ export async function authorizeRun(
   refuseAsSubresource(request);
   if (bearer) authorize(bearer.claims, container);
   mustTakeRuns(container, policies);
-  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path.task);
+  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path);
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;
   const memory = memoryOf(bearer, request, dependencies.proxies);

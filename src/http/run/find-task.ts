@@ -27,10 +27,20 @@ export async function findTask(tasks: Tasks, { container, task }: RunTarget): Pr
  * whether the task exists.
  *
  * @param bearer the token of the request, or null for a public task.
- * @param name the name of the task in the path
+ * @param target the path, which has the name of the task
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
-export function mustBeRunnable(task: Task | null, bearer: Caller | null, verifier: Verifier, name?: string): Task {
+export function mustBeRunnable(
+  task: Task | null,
+  bearer: Caller | null,
+  verifier: Verifier,
+  { task: name, isRecorded }: Pick<RunTarget, "task" | "isRecorded"> = { task: null, isRecorded: false },
+): Task {
+  if (!task && name === "" && isRecorded) {
+    throw new Problem("not_found", "the parameter task is empty; it must have the name of a task", {
+      hint: "Leave task out to run the code of the request.",
+    });
+  }
   if (!task && name === "") {
     throw new Problem("not_found", "the path ends with a slash, after which the name of a task is missing", {
       hint: "Leave the slash out to run the code of the request.",

@@ -38,10 +38,12 @@ export interface FailedRun {
  * faults of the request and faults of the service stay as they are.
  */
 export function hideFault(error: unknown, { bearer, task, answer }: FailedRun): unknown {
-  if (!hidesFaults(task, bearer) || !(error instanceof Problem)) return error;
-  const { code, status, fault } = error;
-  const isOfTask = fault === "task" || (answer.isCounted && OF_THE_CODE.has(code));
-  return isOfTask ? new Problem(code, DETAIL, { status }) : error;
+  if (!(error instanceof Problem)) return error;
+  const { code, status, fault, message, options } = error;
+  const isOfCode = task !== null && answer.isCounted && OF_THE_CODE.has(code);
+  const isOfTask = fault === "task" || isOfCode;
+  if (isOfTask && hidesFaults(task, bearer)) return new Problem(code, DETAIL, { status, fault: "task" });
+  return isOfCode ? new Problem(code, message, { ...options, fault: "task" }) : error;
 }
 
 /** Whether the caller of a run learns only that its task has failed. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from "node:http";
 
 import { Problem } from "../../errors.ts";
-import { type Claims, permitsContainer, permitsVerb } from "../../tokens/claims.ts";
+import type { Claims } from "../../tokens/claims.ts";
+import { requireContainer, requireVerb } from "../permissions.ts";
 
 /** Destinations for which a browser would execute or embed the answer of a task in the page of another site. */
 const REFUSED_DESTINATIONS = new Set(["script", "style", "worker", "sharedworker", "serviceworker", "object", "embed"]);
@@ -13,18 +14,8 @@ export function refuseAsSubresource(request: IncomingMessage): void {
   throw new Problem("request_invalid", `a result is data; a page cannot load it as ${destination}`);
 }
 
-/** The most containers that an error names. */
-const MAX_NAMES = 10;
-
 /** @throws {Problem} `token_forbidden` that says what the token permits, which its holder can also read in it */
 export function authorize(claims: Claims, container: string): void {
-  if (!permitsVerb(claims, "run")) {
-    const hint = `The token has the verbs ${claims.can.join(", ") || "(none)"}. A token that may issue can issue one with run.`;
-    throw new Problem("token_forbidden", "the token does not have the verb run", { hint });
-  }
-  if (permitsContainer(claims, container)) return;
-  const names = claims.containers.slice(0, MAX_NAMES).join(", ");
-  const further = claims.containers.length - MAX_NAMES;
-  const hint = `The token is for ${names}${further > 0 ? ` and ${further} more` : ""}.`;
-  throw new Problem("token_forbidden", "the token does not permit runs in this container", { hint });
+  requireVerb(claims, "run", "a run");
+  requireContainer(claims, container, "runs");
 }

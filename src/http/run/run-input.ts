@@ -2,6 +2,7 @@ import type { Code } from "../../containers/guest/code-table.ts";
 import type { RequestBody } from "../../containers/guest/upload.ts";
 import { Problem } from "../../errors.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
+import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
 import { discardRest, hasBody } from "../read-body.ts";
 import { KeptInput } from "./kept-input.ts";
@@ -67,11 +68,14 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
 /** Reads the code of the body, unless the service fetches it. */
 async function readCode(
   { request, response, taskUrl: url, pin, memory, recorded }: RunCall,
-  { config: { codeLimit, jsonDepthLimit }, bodies }: InputDependencies,
+  { config, bodies }: InputDependencies,
 ): Promise<RunInput> {
-  if (!hasBody(request)) return toFetch(url);
+  const { codeLimit, jsonDepthLimit } = config;
+  if (!hasBody(request)) return toFetch(url, config);
   if (request.method === "GET" || request.method === "DELETE") {
-    throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`);
+    throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`, {
+      hint: "Send code with POST, PUT or PATCH, or name it with task_url.",
+    });
   }
   const contentType = request.headers["content-type"];
   const isEnvelope = contentType?.toLowerCase().startsWith("application/json");
@@ -81,7 +85,7 @@ async function readCode(
   };
   const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner: memory });
   try {
-    if (isBlank(bytes)) return toFetch(url);
+    if (isBlank(bytes)) return toFetch(url, config);
     if (url !== null) {
       throw new Problem("code_ambiguous", "the request contains code in its body and names code by task_url", {
         hint: "Give one of the two.",
@@ -94,15 +98,25 @@ async function readCode(
     return { code, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
-    throw error;
+    throw withEncoding(error, request);
   }
 }
 
-function toFetch(url: string | null): RunInput {
+/** A URL that cannot be fetched is a fault of the request, like a missing body: it counts no run. */
+function toFetch(url: string | null, { taskUrlLimit }: InputDependencies["config"]): RunInput {
+  if (url !== null) readTaskUrl(url, taskUrlLimit);
   if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
   throw new Problem("code_missing", "the request contains no code", {
     hint: "Send code as the request body, or name it with task_url.",
   });
+}
+
+/** Names the encoding of a body that could not be read: the service decodes none. */
+function withEncoding(error: unknown, { headers }: RunCall["request"]): unknown {
+  const encoding = headers["content-encoding"];
+  if (!(error instanceof Problem) || error.code !== "request_invalid" || encoding === undefined) return error;
+  const detail = `the body has the content encoding ${JSON.stringify(encoding.slice(0, 64))}, and the service decodes none`;
+  return new Problem("request_invalid", detail, { status: 415, hint: "Send the body without Content-Encoding." });
 }
 
 function nothing(): void {}

@@ -1,3 +1,24 @@
+/** What an entry may be about. `GET /api/audit` refuses other actions, so that a misspelled one does not look like no entry. */
+export const AUDIT_ACTIONS = [
+  "token issued",
+  "token revoked",
+  "secrets replaced",
+  "limits reset",
+  "policy set",
+  "policy changed",
+  "policy removed",
+  "container suspended",
+  "container resumed",
+  "container restarted",
+  "task made",
+  "task changed",
+  "task rolled back",
+  "task deleted",
+  "run cancelled",
+  "signing keys changed",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
 /** A change by an administrator or by a token: what was changed, by which token, and from where. */
 export interface AuditEvent {
   /** What happened, such as `token issued`. */

@@ -94,7 +94,8 @@ export async function newStoredKey(nowMs: number, nbf?: number): Promise<StoredK
 /** Returns the error for keys that are missing and must not be created. */
 export function missing(file: string): Error {
   return new Error(
-    `there are no signing keys at ${resolve(file)}; start the service once, which creates them, or name the right file`,
+    `there are no signing keys at ${resolve(file)}; start the service once, which creates them in its data folder; ` +
+      `for a file of --keys run: caisson keys make --keys ${resolve(file)}`,
   );
 }
 

@@ -16,11 +16,15 @@ function failure(code: ProblemCode, status?: number): Problem {
   return new Problem(code, "inner\n1 + ;\n    ^", { ...more, ...(status !== undefined && { status }) });
 }
 
+function faultOf(run: FailedRun): string {
+  return (hideFault(failure("task_url_not_code"), run) as Problem).fault;
+}
+
 /** Returns the codes whose problems a client receives without their detail. */
 function hiddenCodes(run: FailedRun): ProblemCode[] {
   return (Object.keys(PROBLEMS) as ProblemCode[]).filter((code) => {
     const error = failure(code);
-    return hideFault(error, run) !== error;
+    return !(hideFault(error, run) as Problem).message.startsWith("inner");
   });
 }
 
@@ -33,7 +37,7 @@ test("a client without a token receives the code and the status of a task's fail
     assert.equal(title, PROBLEMS[problem.code].title);
     const { code } = problem;
     assert.deepEqual(document, { type: `/errors#${code}`, status, detail: DETAIL, code, run: "e506c653c0d4-2" });
-    assert.deepEqual(headers.slice(-2), ["Caisson-Fault", PROBLEMS[code].fault]);
+    assert.deepEqual(headers.slice(-2), ["Caisson-Fault", "task"]);
   }
 });
 
@@ -69,4 +73,10 @@ test("failures are shown if the task shows its errors, if the client has a token
   assert.deepEqual(hiddenCodes({ ...HIDDEN, task: { errors: "shown" } }), []);
   assert.deepEqual(hiddenCodes({ ...HIDDEN, bearer: callerOf(claims) }), []);
   assert.deepEqual(hiddenCodes({ ...HIDDEN, task: null }), []);
+});
+
+test("code of a task that does not run is a fault of the task for every client, and of the caller if the caller sent it", () => {
+  const shown: FailedRun = { ...HIDDEN, task: { errors: "shown" } };
+  assert.deepEqual([faultOf(HIDDEN), faultOf(shown), faultOf({ ...HIDDEN, task: null })], ["task", "task", "caller"]);
+  assert.equal(faultOf({ ...shown, answer: { isCounted: false } }), "caller");
 });

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { containerRecord, limitRecord } from "../contract/record.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { command, type Ended } from "./command.ts";
+
+/** A user without rights, where the tests are root. */
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+let home: Home;
+let service: Service;
+let folder: string;
+before(async () => {
+  home = await makeHome();
+  service = await startService(NO_WALL, home);
+  folder = await mkdtemp(path.join(tmpdir(), "caisson-stumbles-"));
+  await chmod(folder, 0o755);
+});
+after(async () => {
+  await leave(service, home);
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a command for the service of this file. */
+function caisson(...args: readonly string[]): Promise<Ended> {
+  return command([...args, "--data", home.data, "--port", String(service.port)]);
+}
+
+async function write(name: string, content: string): Promise<string> {
+  const file = path.join(folder, name);
+  await writeFile(file, content);
+  return file;
+}
+
+describe("a command with a forgotten or wrong word names its form", () => {
+  const rows: readonly [words: string, said: RegExp][] = [
+    ["limits show acme", /The form is: caisson limits show container acme/],
+    ["limits reset acme", /The form is: caisson limits reset container acme/],
+    ["limits list", /The commands are show, set, reset and repair/],
+    ["container stop acme", /The commands are show, suspend, resume and restart/],
+    ["container list", /GET \/api\/containers/],
+    ["container suspend", /The form is: caisson container suspend acme/],
+    ["token --container acme", /The form is: caisson token issue --container acme/],
+    ["token issue --container acme --limit container.minute=-3", /"-3" is not a whole number from 1 to/],
+  ];
+  for (const [words, said] of rows) {
+    it(words, async () => {
+      const { code, stderr } = await command(words.split(" "));
+      assert.notEqual(code, 0);
+      assert.match(stderr, said);
+    });
+  }
+});
+
+describe("limits set", () => {
+  it("keeps the limits of the container if the limits are forgotten, and removes them with --none", async () => {
+    assert.equal((await caisson("limits", "set", "container", "kept", "minute=60")).code, 0);
+    const forgotten = await caisson("limits", "set", "container", "kept");
+    assert.equal(forgotten.code, 2);
+    assert.match(forgotten.stderr, /name at least one limit, such as minute=60; --none removes/);
+    assert.deepEqual(await containerRecord(service, "kept"), limitRecord({ minute: 60 }));
+    assert.equal((await caisson("limits", "set", "container", "kept", "hour=1", "--none")).code, 2);
+    assert.equal((await caisson("limits", "set", "container", "kept", "--none")).code, 0);
+    assert.deepEqual(await containerRecord(service, "kept"), limitRecord({}));
+  });
+});
+
+describe("run", () => {
+  it("names the file: without code, and in the frames of an error", async () => {
+    const empty = await caisson("run", await write("empty.js", "\n"));
+    assert.equal(empty.code, 2);
+    assert.match(empty.stderr, /empty\.js is empty; it must contain code/);
+    const file = await write("thrower.js", "// a comment\nthrow new Error('x')");
+    const thrown = await caisson("run", file);
+    assert.equal(thrown.code, 1);
+    assert.ok(thrown.stderr.includes(`${file}:2:`), thrown.stderr);
+    assert.doesNotMatch(thrown.stderr, /task\.js/);
+  });
+
+  it("leaves out the stack of esbuild, and names npm install", async () => {
+    const esbuild = await write(
+      "esbuild",
+      "#!/bin/sh\necho 'X [ERROR] Could not resolve \"left-pad\"' >&2\necho 'node:internal/errors:983' >&2\necho '    at x' >&2\nexit 1\n",
+    );
+    await chmod(esbuild, 0o755);
+    const { code, stderr } = await caisson("run", "--esbuild", esbuild, await write("l.ts", "import 'left-pad'"));
+    assert.equal(code, 2);
+    assert.match(stderr, /Could not resolve "left-pad"[^]*was not bundled: .*npm install/);
+    assert.doesNotMatch(stderr, /node:internal|at x/);
+  });
+
+  it("says whether the administrative token is missing", async () => {
+    const { stderr } = await command(["run", await write("one.js", "1"), "--data", path.join(folder, "nowhere")]);
+    assert.match(stderr, /no administrative token: .*\(the file does not exist\)/);
+  });
+
+  it("says whether the administrative token is forbidden", { skip: !isRoot }, async () => {
+    const words = ["run", await write("two.js", "1"), "--data", home.data];
+    const { stderr } = await command(words, {}, NOBODY);
+    assert.match(stderr, /no administrative token: .*\(this user may not read it\)/);
+  });
+});
+
+/** Starts a service that must end. A start that hangs fails the test by its time. */
+async function start(args: readonly string[], said: RegExp, uid?: number): Promise<void> {
+  const { code, stderr } = await command(["serve", ...NO_WALL, "--port", "0", ...args], {}, uid);
+  assert.notEqual(code, 0);
+  assert.match(stderr, said);
+}
+
+describe("a start that fails says what to do", () => {
+  it("for a data folder that is a file, lies below a file, or cannot be created", { timeout: 60_000 }, async () => {
+    const file = await write("a-file", "");
+    await start(["--data", file], /^caisson: --data: .*a-file is not a folder; move it away, or give another --data$/m);
+    await start(["--data", path.join(file, "below")], /--data: .*a-file.*; .*give another --data/);
+    await start(["--data", "/proc/caisson/data"], /--data: the data folder \/proc\/caisson\/data does not exist, and /);
+  });
+
+  it("for a data folder of another user", { skip: !isRoot, timeout: 60_000 }, async () => {
+    const closed = path.join(folder, "closed");
+    await mkdir(closed, { mode: 0o755 });
+    await start(
+      ["--data", path.join(closed, "data")],
+      /this user may not create it in .*closed; create it for/,
+      NOBODY,
+    );
+    await start(["--data", closed], /this user may not write to .*closed; make the service's user its owner/, NOBODY);
+  });
+
+  it("for files of settings that cannot be read", { timeout: 60_000 }, async () => {
+    const data = ["--data", path.join(folder, "files")];
+    await start(
+      [...data, "--metrics-token", "/nope"],
+      /--metrics-token: \/nope: there is no such file; create it, such as/,
+    );
+    const tls = ["--tls-key", "/nope.key", "--tls-cert", "/nope.crt"];
+    await start(
+      [...data, ...tls],
+      /--tls-(?:cert|key): \/nope\.(?:crt|key): there is no such file; name the right file/,
+    );
+    await start([...data, "--keys", "/nope.json"], /for a file of --keys run: caisson keys make --keys \/nope\.json/);
+  });
+
+  it("for keys of --config that are misspelled, and for a limit of another form", async () => {
+    const config = await write("c.json", JSON.stringify({ "wall-limt": "1s", PORT: 1, poool: 1, zzzzzz: 1 }));
+    const { code, stderr } = await command(["serve", "--config", config]);
+    assert.equal(code, 2);
+    assert.match(stderr, /"wall-limt", which is not a setting; did you mean wallLimit\?/);
+    assert.match(stderr, /"PORT", which is not a setting; did you mean port\?/);
+    assert.match(stderr, /"poool", which is not a setting; did you mean pool\?/);
+    assert.match(stderr, /"zzzzzz", which is not a setting$/m);
+    const limit = await write("l.json", JSON.stringify({ containerLimit: { minute: 3 } }));
+    const wrong = await command(["serve", "--config", limit]);
+    assert.match(
+      wrong.stderr,
+      /containerLimit in the file: "\{\\"minute\\":3\}" is not window=runs, .*\["minute=60"\]/,
+    );
+  });
+
+  it("for flags that npm took for itself", async () => {
+    const taken = { npm_lifecycle_event: "start", npm_config_port: "true", npm_config_auth_limit: "minute=5" };
+    const { code, stderr } = await command(["serve", "17460"], taken);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/,
+    );
+    const help = await command(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
+    assert.equal(help.code, 0);
+  });
+
+  it("for a variable that is misspelled", async () => {
+    const { stderr } = await command(["serve", "--data", "/dev/null/none"], { CAISSON_PROT: "1" });
+    assert.match(stderr, /the variable CAISSON_PROT is not a setting; did you mean CAISSON_PORT\?/);
+  });
+});

@@ -1,0 +1,476 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+
+import type { Answer, RequestOptions } from "./http.ts";
+import { assertProblem } from "./problem.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
+
+const JTI = "11111111-1111-4111-8111-111111111111";
+const METRICS_TOKEN = "metrics-token-of-the-collector";
+
+let folder: string;
+let service: Service;
+/** Tokens without the verbs that a mistake needs. */
+let runner: string;
+let reader: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "caisson-mistakes-"));
+  await writeFile(join(folder, "metrics"), METRICS_TOKEN, { mode: 0o600 });
+  service = await startService([...NO_WALL, "--metrics-token", join(folder, "metrics")]);
+  runner = await service.issue({ containers: ["acme"] });
+  reader = await service.issue({ containers: ["acme"], can: ["logs", "tasks"] });
+  const made = await service.request("PUT", "/api/tasks/acme/hook", { json: { code: "return 1" } });
+  assert.equal(made.status, 201);
+});
+after(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** What a user types, and what the answer says. */
+interface Mistake {
+  readonly method?: string;
+  readonly target: string;
+  readonly options?: RequestOptions;
+  readonly status: number;
+  readonly code: string;
+  readonly detail?: RegExp;
+  readonly hint?: RegExp;
+}
+
+async function check({ method = "GET", target, options = {}, status, code, detail, hint }: Mistake): Promise<void> {
+  const problem = assertProblem(await service.request(method, target, options), status, code);
+  if (detail) assert.match(problem.detail, detail);
+  if (hint) assert.match(problem.hint ?? "(no hint)", hint);
+}
+
+function mistakes(rows: readonly Mistake[]): void {
+  for (const row of rows) {
+    const { options: { body, json, headers } = {} } = row;
+    const more = JSON.stringify({ body, json, headers }).slice(0, 100);
+    it(`${row.method ?? "GET"} ${row.target} ${more} is answered with the fix`, () => check(row));
+  }
+}
+
+describe("a token that may not do this", () => {
+  const rows: readonly [string, string, RegExp, RegExp, (() => string)?][] = [
+    ["GET", "/api/runs/acme", /reading records of runs needs the verb logs/, /has the verbs run, limits/],
+    ["GET", "/api/failures", /needs the verb logs/, /can issue one with logs/],
+    ["GET", "/api/usage", /reading usage needs the verb logs/, /has the verbs run, limits/],
+    ["POST", "/api/tokens", /issuing a token needs the verb issue/, /has the verbs/],
+    ["GET", "/api/tokens", /listing tokens needs the verb issue/, /has the verbs/],
+    ["GET", "/api/containers", /needs the verb issue/, /has the verbs/],
+    ["PUT", "/api/tasks/acme/x", /needs the verb tasks/, /has the verbs/],
+    ["POST", "/api/containers/acme/restart", /needs the verb tasks/, /has the verbs/],
+    ["GET", "/api/audit", /reading the audit needs the token of an administrator/, /--admin/],
+    ["GET", "/metrics", /administrator/, /--admin/],
+    ["GET", "/api/containers/acme", /administrator/, /--admin/],
+    ["DELETE", "/api/limits/container/acme", /administrator/, /--admin/],
+    ["POST", "/api/containers/acme/suspend", /administrator/, /--admin/],
+    ["GET", "/api/limits/container/other", /in this container/, /The token is for acme\./],
+    ["DELETE", "/api/runs/other/e506c653c0d4-2", /in this container/, /The token is for acme\./],
+    ["GET", `/api/limits/token/${JTI}`, /of this jti/, /for itself and the tasks below it/],
+    ["GET", `/api/tokens/${JTI}`, /of this jti/, /for itself and the tokens below it/],
+    ["DELETE", `/api/tokens/${JTI}`, /of this jti/, /for itself and the tokens below it/],
+    ["PUT", `/api/tokens/${JTI}/secrets`, /needs the verb issue/, /has the verbs/],
+    ["GET", "/api/runs/other", /in this container/, /The token is for acme\./, () => reader],
+    ["GET", "/api/tasks/other", /in this container/, /The token is for acme\./, () => reader],
+  ];
+  for (const [method, path, detail, hint, token = () => runner] of rows) {
+    it(`learns what it needs and what it has: ${method} ${path}`, async () => {
+      await check({
+        method,
+        target: path,
+        options: { token: token() },
+        status: 403,
+        code: "token_forbidden",
+        detail,
+        hint,
+      });
+    });
+  }
+});
+
+describe("a text that is no token", () => {
+  const jwt =
+    "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U";
+  const rows: readonly [string, () => string, RegExp, RegExp][] = [
+    ["of another service", () => jwt, /algorithm of the token is not EdDSA/, /Another service issued/],
+    ["in quotes", () => `"${runner}"`, /in quotes/, /without quotes/],
+    ["cut", () => runner.slice(0, -5), /its end is missing/, /whole/],
+    ["with more after it", () => `${runner}abc`, /other characters at its end/, /whole/],
+    ["a path", () => "data/admin.token", /characters of a path/, /\$\(cat FILE\)/],
+    ["a variable that is not set", () => "undefined", /the text undefined/, /variable/],
+    ["a placeholder", () => "<token>", /placeholder/, /member token/],
+  ];
+  for (const [title, token, detail, hint] of rows) {
+    it(`is named without repeating it: ${title}`, async () => {
+      const options = { token: token() };
+      await check({ target: "/api/tokens", options, status: 403, code: "token_invalid", detail, hint });
+      await check({
+        method: "POST",
+        target: "/api/run/acme",
+        options,
+        status: 403,
+        code: "token_invalid",
+        detail,
+        hint,
+      });
+    });
+  }
+
+  it("is named if a line end follows in the query", async () => {
+    const path = `/api/tokens?key=${runner}%0A`;
+    const options = { token: null };
+    await check({ target: path, options, status: 403, code: "token_invalid", detail: /white space or a line end/ });
+  });
+});
+
+describe("a wrong path", () => {
+  const near: readonly [string, string, string?][] = [
+    ["/api/run", "/api/run/{container}"],
+    ["/api/run/", "/api/run/{container}", "POST"],
+    ["/run/demo", "/api/run/demo", "POST"],
+    ["/api/container/acme", "/api/containers/acme"],
+    ["/api/task/acme/hook", "/api/tasks/acme/hook"],
+    ["/api/limits/acme", "/api/limits/container/acme"],
+    ["/api/limits/containers/acme", "/api/limits/container/acme"],
+    ["/api/v1/run/demo", "/api/run/demo", "POST"],
+    ["/health", "/healthz"],
+    ["/healthz/", "/healthz"],
+    ["/metrics/", "/metrics"],
+    ["/openapi.yaml", "/openapi.json"],
+    ["/api/Runs/demo", "/api/runs/demo"],
+    ["/api/run_s/acme/events", "/api/runs/acme/events"],
+    ["/api/token", "/api/tokens"],
+  ];
+  for (const [path, meant, method = "GET"] of near) {
+    it(`is answered with the path that is meant: ${path}`, async () => {
+      const { hint } = assertProblem(await service.request(method, path), 404, "not_found");
+      assert.equal(hint, `Did you mean ${meant}?`);
+    });
+  }
+
+  it("that resembles none is answered with the place of the list", async () => {
+    for (const path of ["/wp-login.php", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
+      await check({ target: path, status: 404, code: "not_found", hint: /^GET \/openapi\.json lists the paths\.$/ });
+    }
+  });
+
+  it("says the same of containers that exist and of others, without a token", async () => {
+    for (const name of ["acme", "nope"]) {
+      const { hint } = assertProblem(
+        await service.request("GET", `/api/container/${name}`, { token: null }),
+        404,
+        "not_found",
+      );
+      assert.equal(hint, `Did you mean /api/containers/${name}?`);
+    }
+  });
+
+  it("with a slash at the end is answered with the path without it", async () => {
+    for (const path of [
+      "/api/tokens/",
+      "/api/runs/",
+      "/api/containers/",
+      "/api/tasks/acme/",
+      "/api/limits/container/",
+    ]) {
+      const hint = new RegExp(`Leave the slash .* ${path.slice(0, -1)}$`);
+      await check({ target: path, status: 404, code: "not_found", hint });
+    }
+    await check({ method: "POST", target: "/api/runs/", status: 404, code: "not_found", hint: /Leave the slash/ });
+  });
+});
+
+describe("a jti that is none", () => {
+  const rows: readonly [string, string][] = [
+    ["GET", "/api/tokens/nope"],
+    ["DELETE", "/api/tokens/nope"],
+    ["PUT", "/api/tokens/nope/secrets"],
+  ];
+  mistakes(
+    rows.map(([method, target]) => ({
+      ...{ method, target, status: 400, code: "request_invalid" },
+      ...{ detail: /"nope" is not the jti of a token/, hint: /UUID in lower case/ },
+    })),
+  );
+
+  it("reads as the limits of the service, with a hint, because another node may have signed the token", async () => {
+    for (const jti of ["nope", JTI]) {
+      const { status, headers } = await service.request("GET", `/api/limits/token/${jti}`);
+      assert.equal(status, 200);
+      assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here\./);
+    }
+    const { jti } = (await service.request("POST", "/api/tokens", { json: { containers: ["a"] } })).json() as {
+      jti: string;
+    };
+    assert.ok(!("caisson-hint" in (await service.request("GET", `/api/limits/token/${jti}`)).headers));
+  });
+});
+
+describe("a wrong member of a body", () => {
+  const known = /^The members are admin, containers, can, exp, expiresIn/;
+  const rows: readonly [method: string, path: string, json: object, detail: RegExp, hint?: RegExp][] = [
+    ["POST", "/api/tokens", { containers: ["a"], ttl: "1h" }, /ttl .* did you mean expiresIn\?/, known],
+    ["POST", "/api/tokens", { containers: ["a"], scope: "run" }, /did you mean can\?/, known],
+    ["POST", "/api/tokens", { container: "a" }, /did you mean containers\?/, known],
+    ["POST", "/api/tokens", { containers: ["a"], zzz: 1 }, /zzz is not a known member$/, known],
+    ["POST", "/api/tokens", { containers: ["a"], limits: { minute: 1 } }, /belongs in limits\.container\.minute/],
+    [
+      "POST",
+      "/api/tokens",
+      { containers: ["a"], limits: { container: { minutes: 1 } } },
+      /limits\.container\.minutes is not a known member; did you mean minute\?/,
+      /^The members of limits\.container are second, minute, hour/,
+    ],
+    ["POST", "/api/tokens", { containers: ["a"], limits: { container: { min: 1 } } }, /did you mean minute\?/],
+    ["PUT", "/api/containers/acme", { minute: 60 }, /minute belongs in limits, such as/],
+    ["PUT", "/api/containers/acme", { limits: { min: 60 } }, /did you mean minute\?/, /members of limits are/],
+    ["PATCH", "/api/containers/acme", { label: {} }, /did you mean labels\?/, /are limits, labels, description/],
+    ["PUT", "/api/tasks/acme/x", { source: "1" }, /did you mean code\?/, /^The members are code, modules/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", schedule: "daily" }, /schedule is not a known/, /^The members are code/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", ttl: "1h" }, /did you mean expiresIn\?/],
+    ["POST", "/api/tasks/acme/hook/rollback", { verson: 1 }, /version/, /members are version, secrets/],
+    [
+      "POST",
+      "/api/runs/acme",
+      { code: "1", maxresult: "1MiB" },
+      /did you mean maxResult\?/,
+      /timeout, file, maxResult/,
+    ],
+    ["POST", "/api/run/acme", { code: "1", dat: 1 }, /did you mean data\?/, /The envelope is/],
+  ];
+  for (const [method, path, json, detail, hint] of rows) {
+    it(`is answered with the members: ${method} ${path} ${JSON.stringify(json)}`, async () => {
+      const problem = assertProblem(await service.request(method, path, { json }), 400, "request_invalid");
+      assert.match(JSON.stringify([problem.detail, problem.violations]), new RegExp(detail.source.replace(/\$$/, '"')));
+      if (hint) assert.match(problem.hint ?? "(no hint)", hint);
+      for (const violation of problem.violations ?? []) assert.ok(!("known" in violation));
+    });
+  }
+
+  it("is answered quickly if all of many members are wrong", async () => {
+    const json = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`containerz${at}`, 1]));
+    const { violations } = assertProblem(
+      await service.request("POST", "/api/tokens", { json }),
+      400,
+      "request_invalid",
+    );
+    const meant = violations!.filter(({ detail }) => String(detail).includes("did you mean"));
+    assert.equal(violations!.length, 100);
+    assert.ok(meant.length <= 8);
+  });
+});
+
+describe("a body that is not JSON", () => {
+  const form = { "Content-Type": "multipart/form-data; boundary=x" };
+  const parts = '--x\r\nContent-Disposition: form-data; name="containers"\r\n\r\nacme\r\n--x--\r\n';
+  const status = 400;
+  const code = "request_invalid";
+  const tokens = { method: "POST", target: "/api/tokens", status, code };
+  const rollback = { method: "POST", target: "/api/tasks/acme/hook/rollback", status, code };
+  mistakes([
+    { ...tokens, options: { body: "" }, detail: /the body is empty/, hint: /such as \{"containers":\["acme"\]\}/ },
+    { ...tokens, options: { body: parts, headers: form }, detail: /the body is a form/, hint: /Send JSON/ },
+    { ...tokens, options: { body: "containers=acme" }, detail: /the body is a form/, hint: /Send JSON/ },
+    { ...tokens, options: { body: '{"containers":' }, detail: /the body is not JSON: .* line 1/, hint: /Send JSON/ },
+    { ...rollback, detail: /the body is empty/, hint: /\{"version":3\}/ },
+    {
+      method: "PUT",
+      target: "/api/containers/acme",
+      status,
+      code,
+      detail: /empty/,
+      hint: /\{"limits":\{"minute":60\}\}/,
+    },
+  ]);
+});
+
+function ifMatch(tag: string): RequestOptions {
+  return { json: { code: "return 2" }, headers: { "If-Match": tag } };
+}
+
+describe("a condition that does not hold", () => {
+  const put = { method: "PUT", target: "/api/tasks/acme/hook", status: 412, code: "precondition_failed" };
+  const json = { code: "return 2" };
+
+  it("is named: the task exists, or does not", async () => {
+    await check({
+      ...put,
+      options: { json, headers: { "If-None-Match": "*" } },
+      detail: /the task exists already/,
+      hint: /Leave If-None-Match out/,
+    });
+    await check({
+      ...{ ...put, target: "/api/tasks/acme/none", options: { json, headers: { "If-Match": "*" } } },
+      ...{ detail: /no task with this name/, hint: /Leave If-Match out/ },
+    });
+  });
+
+  it("is named: quotes are missing, the tag is weak, or the task has changed", async () => {
+    const { etag } = (await service.request("GET", "/api/tasks/acme/hook")).json() as { etag: string };
+    await check({
+      ...put,
+      options: ifMatch(etag),
+      detail: /not in double quotes/,
+      hint: new RegExp(`ETag: "${etag}"`),
+    });
+    await check({ ...put, options: ifMatch(`W/"${etag}"`), detail: /weak/, hint: /without W\// });
+    await check({
+      ...put,
+      options: ifMatch('"other"'),
+      detail: /another client has changed/,
+      hint: /Read the task again/,
+    });
+  });
+});
+
+describe("a query", () => {
+  const status = 400;
+  const code = "request_invalid";
+  mistakes([
+    { target: "/api/audit?action=deleted", status, code, detail: /must be one of token issued, .*task deleted/ },
+    { target: "/api/tokens?cursor=1795490968406.8", status, code, detail: /not the next of a page/ },
+    { target: "/api/containers?cursor=%2F", status, code, detail: /not the next of a page/ },
+    { target: "/api/runs?sinse=1h", status, code, detail: /did you mean since\?/, hint: /The parameters here are/ },
+  ]);
+
+  it("with a wrong value is not answered with the names of parameters", async () => {
+    const { detail, hint } = assertProblem(await service.request("GET", "/api/runs?since=yesterday"), status, code);
+    assert.match(detail, /since is not a time such as/);
+    assert.equal(hint, undefined);
+  });
+});
+
+describe("a request with the right parts in the wrong place", () => {
+  it("is refused if a path without a body receives one", async () => {
+    for (const action of ["suspend", "resume", "restart"]) {
+      const path = `/api/containers/quiet/${action}`;
+      const options = { json: { now: true } };
+      await check({ method: "POST", target: path, options, status: 400, code: "request_invalid", hint: /\?now=true/ });
+      assert.equal((await service.request("POST", path, { json: {} })).status, 200);
+    }
+    await service.request("POST", "/api/containers/quiet/resume");
+  });
+
+  it("counts no run if task_url is no URL", async () => {
+    const used = async (): Promise<number> => {
+      const answer = await service.request("GET", "/api/limits/container/urls?detail=true");
+      return (answer.json() as { hour: { used: number } }).hour.used;
+    };
+    for (const url of ["x", "ftp://example.com/a.js", "https://user:password@example.com/a.js"]) {
+      const path = `/api/run/urls?task_url=${encodeURIComponent(url)}`;
+      await check({ target: path, status: 400, code: "task_url_invalid" });
+    }
+    assert.equal(await used(), 0);
+    assert.equal((await service.run("urls", "1")).status, 200);
+    assert.equal(await used(), 1);
+  });
+
+  it("names the methods that take code in a body", async () => {
+    const options = { body: "return 1" };
+    const hint = /POST, PUT or PATCH/;
+    await check({ method: "DELETE", target: "/api/run/acme", options, status: 400, code: "request_invalid", hint });
+  });
+});
+
+function putSecret(json: object): Promise<Answer> {
+  return service.request("PUT", "/api/tasks/acme/secret", { json });
+}
+
+describe("a change that is probably not meant", () => {
+  it("has a hint: other code drops the secrets of a task", async () => {
+    assert.ok(!("caisson-hint" in (await putSecret({ code: "return 1", secrets: { API_KEY: "bbbbbb" } })).headers));
+    assert.ok(!("caisson-hint" in (await putSecret({ public: false, description: "the same code" })).headers));
+    assert.match(
+      (await putSecret({ code: "return 2" })).headers["caisson-hint"] ?? "",
+      /does not keep .*: API_KEY\. Send/,
+    );
+    assert.ok(!("caisson-hint" in (await putSecret({ code: "return 3" })).headers));
+  });
+
+  it("has a hint: no token with the revoked jti is stored", async () => {
+    const { status, headers } = await service.request("DELETE", `/api/tokens/${crypto.randomUUID()}`);
+    assert.equal(status, 200);
+    assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here/);
+  });
+});
+
+describe("a body that is encoded", () => {
+  it("is answered with its encoding", async () => {
+    const options = { body: gzipSync("return 1"), headers: { "Content-Encoding": "gzip" } };
+    const target = "/api/run/acme";
+    const detail = /content encoding "gzip"/;
+    await check({ method: "POST", target, options, status: 415, code: "request_invalid", detail });
+  });
+});
+
+describe("an empty parameter task", () => {
+  it("is named, and no slash", async () => {
+    const target = "/api/runs/acme?task=";
+    await check({
+      method: "POST",
+      target,
+      options: { body: "1" },
+      status: 404,
+      code: "not_found",
+      detail: /task is empty/,
+    });
+  });
+});
+
+describe("the token of the metrics", () => {
+  it("at another path is answered with what it reads", async () => {
+    const options = { token: METRICS_TOKEN };
+    const detail = /reads \/metrics and nothing else/;
+    await check({ target: "/api/runs", options, status: 403, code: "token_invalid", detail });
+    assert.equal((await service.request("GET", "/metrics", options)).status, 200);
+  });
+});
+
+describe("code", () => {
+  const rows: readonly [string, number, string, RegExp][] = [
+    ['throw "oops"', 500, "task_threw", /threw a string and no Error: oops.*Throw an Error/s],
+    ["return Promise.reject(undefined)", 500, "task_threw", /threw a undefined|Throw an Error/],
+    ["def handler(event):\n    return 42", 400, "code_syntax", /looks like Python/],
+    ['import json\nprint("hello")', 400, "code_syntax", /looks like Python/],
+    ["process.exit(1)", 500, "task_exited", /Return a result, or throw/],
+    ['app.get("/", () => {})', 500, "task_threw", /serves no port/],
+    ['require("fs").writeFileSync("/etc/x/y", "")', 500, "task_threw", /os\.tmpdir\(\)/],
+    ["https://example.com/task.js", 400, "code_syntax", /The text is a URL.*task_url/],
+    ["./task.js", 400, "code_syntax", /name of a file.*--data-binary/],
+    ["task.js", 500, "task_threw", /name of a file.*--data-binary/],
+    ["export default { fetch() { return 'hi' } }", 500, "task_threw", /return new Response\(text\)/i],
+    ["export default { fetch() { return { a: 1 } } }", 500, "task_threw", /Response\.json\(value\)/],
+    ["export default { fetch() {} }", 500, "task_threw", /fetch returned nothing/],
+    ["<?php echo 1;", 400, "code_syntax", /The text is PHP/],
+    ["return ctx.query", 500, "task_threw", /context\.query/],
+    ["return req.query", 500, "task_threw", /context\.query/],
+    ["const e = new Error('slow'); e.status = 429; throw e", 500, "task_threw", /status 429.*new Response/],
+  ];
+  for (const [text, status, code, said] of rows) {
+    it(`is answered with the fix: ${JSON.stringify(text)}`, async () => {
+      const { detail, hint } = assertProblem(await service.run("code", text), status, code);
+      assert.match(`${detail} ${hint}`, said);
+    });
+  }
+});
+
+describe("the hint for a path", () => {
+  it("knows all paths of the document", async () => {
+    const answer: Answer = await service.request("GET", "/openapi.json");
+    const { paths } = answer.json() as { paths: Record<string, unknown> };
+    for (const template of Object.keys(paths)) {
+      if (template === "/" || template.startsWith("/api/run/")) continue;
+      const meant = template.replaceAll(/[{}]/g, "");
+      const wrong = meant.replace(/^(\/api)?\/([.a-z]+)/, "$1/$2z");
+      const { hint } = assertProblem(await service.request("OPTIONS", wrong), 404, "not_found");
+      assert.equal(hint, `Did you mean ${meant}?`);
+    }
+  });
+});
