@@ -19,7 +19,7 @@ The service answers a failed request with \`application/problem+json\` (RFC 9457
 | \`run\`        | the run, as in the header \`Caisson-Run\` and in the log                              |
 | \`hint\`       | the fix in one sentence, if it is known                                             |
 | \`retryAfter\` | seconds to wait, as in the header \`Retry-After\`; \`retryAfterMs\` is the exact number |
-| \`violations\` | each fault with \`detail\`, and its place: \`member\` (\`limits.container.minute\`), or \`pointer\` in an envelope (\`#/code\`) |
+| \`violations\` | each fault: \`detail\`, and its \`member\`; in an envelope its \`pointer\` (\`#/code\`)     |
 | \`error\`      | what a task threw or passed to its callback, see below                              |
 
 The header \`Caisson-Fault\` names the cause: \`caller\`, \`task\`, \`limit\` or \`service\`.
