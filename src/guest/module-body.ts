@@ -147,7 +147,7 @@ function endsBetween(text: string): boolean {
   let depth = 0;
   QUOTES.lastIndex = 0;
   for (let match = QUOTES.exec(text); match; match = QUOTES.exec(text)) {
-    const [mark] = match;
+    const mark = match[0];
     if (mark === "`" || mark === "/*") return false;
     if ("{([".includes(mark)) depth += 1;
     else if ("})]".includes(mark)) depth -= 1;
@@ -160,11 +160,12 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-function readImport(
-  [, main, whole, list, double, single]: RegExpExecArray,
-  place: number,
-): (ModuleImport & { readonly bindings: string }) | null {
-  const specifier = double ?? single!;
+function readImport(statement: RegExpExecArray, place: number): (ModuleImport & { readonly bindings: string }) | null {
+  // No iteration: an earlier task may have replaced the iterator of arrays.
+  const main = statement[1];
+  const whole = statement[2];
+  const list = statement[3];
+  const specifier = statement[4] ?? statement[5]!;
   const source = `$imports$[${place}]`;
   const bindings: string[] = [];
   const names: string[] = [];
@@ -175,7 +176,9 @@ function readImport(
   for (let index = 0; index < entries.length; index += 1) {
     const entry = entries[index]!.trim();
     if (entry === "") continue;
-    const [, name, alias = name] = SPECIFIER.exec(entry) ?? [];
+    const found = SPECIFIER.exec(entry);
+    const name = found?.[1];
+    const alias = found?.[2] ?? name;
     if (name === undefined || name === "type") return null;
     bindings[bindings.length] = `${alias}=${source}.${name}`;
     if (name !== "default") names[names.length] = name;

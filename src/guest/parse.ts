@@ -146,7 +146,7 @@ function isBalanced(text: string): boolean {
   let depth = 0;
   BRACKETS.lastIndex = 0;
   for (let match = BRACKETS.exec(text); match; match = BRACKETS.exec(text)) {
-    const [mark] = match;
+    const mark = match[0];
     if (mark === "(") depth += 1;
     else if (mark === ")") depth -= 1;
     else if (mark.length === 1) return false;

@@ -54,7 +54,10 @@ function assertRefusal({ head: text, body }: { head: string; body: string }, sta
 }
 
 /** Code that waits until another run calls `go`. */
-const WAITS = `await new Promise((go) => { globalThis.go = go; console.log("waits") }); return "FIRST"`;
+const WAITS = `const hold = setInterval(() => {}, 1000);
+  await new Promise((go) => { globalThis.go = go; console.log("waits") });
+  clearInterval(hold);
+  return "FIRST"`;
 const GARBAGE = "\u0001GARBAGE\r\n\r\n";
 
 interface Conversation {

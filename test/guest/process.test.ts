@@ -126,7 +126,11 @@ describe("the process of a guest", () => {
       );
       assert.equal(await own.value("const x = await 6; return x * 7"), 42, poison);
       // V8's `import()` calls the `then` that the task replaced. Code that needs no loading still works.
-      if (!poison.startsWith("Promise")) assert.equal(await own.value("export default () => 42"), 42, poison);
+      if (!poison.startsWith("Promise")) {
+        assert.equal(await own.value("export default () => 42"), 42, poison);
+        const imports = 'import path, { join as put } from "node:path"\nexport default () => put("a", path.sep)';
+        assert.equal(await own.value(imports), "a/", poison);
+      }
       assert.equal(
         await own.value("(context, cb) => cb(null, context.query.a)", { url: "http://h/?a=1" }),
         "1",
