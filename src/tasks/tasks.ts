@@ -103,14 +103,17 @@ export class Tasks {
   /** Returns the current task, or null: at once if the store is local and the record small. @throws {Problem} `store_unavailable` */
   find(container: string, name: string): Task | null | Promise<Task | null> {
     const found = this.#store.newest(container, name);
-    return found instanceof Promise ? found.then((record) => this.#readRecord(record)) : this.#readRecord(found);
+    return found instanceof Promise
+      ? found.then((record) => this.#readRecord(record, container))
+      : this.#readRecord(found, container);
   }
 
   /** Reads a record, at once unless that takes milliseconds: then in a turn of the event loop without another such record. */
-  #readRecord(record: string | null): Task | null | Promise<Task | null> {
+  #readRecord(record: string | null, container: string): Task | null | Promise<Task | null> {
     if (record === null) return null;
     if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
-    return nextTurn(RECORDS).then(() => this.#taskOf(record));
+    // The token family is not known yet, and callers of one container must not make those of all others wait.
+    return nextTurn(`${RECORDS} ${container}`).then(() => this.#taskOf(record));
   }
 
   /**

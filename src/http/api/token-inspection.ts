@@ -25,6 +25,8 @@ import {
 
 /** The most bytes of a form: a token and a few short members. */
 const MAX_FORM_BYTES = 64 * 2 ** 10;
+/** RFC 7662 has two members; others are ignored. */
+const MAX_FORM_MEMBERS = 100;
 const FORM_TYPE = "application/x-www-form-urlencoded";
 /** The tokens that a list reads in one turn of the event loop. A token takes up to 3 ms. */
 const TOKENS_PER_TURN = 3;
@@ -145,5 +147,7 @@ async function readForm(call: Call, dependencies: ApiDependencies, by: Caller): 
   const text = await readBytes(call, dependencies, by, { limitBytes: MAX_FORM_BYTES, tooLarge }, String);
   if (type.trim().toLowerCase() !== FORM_TYPE)
     throw new Problem("request_invalid", `the body must be a form, ${FORM_TYPE}`);
+  if (text.split("&", MAX_FORM_MEMBERS + 1).length > MAX_FORM_MEMBERS)
+    throw new Problem("request_invalid", `the form has more than ${MAX_FORM_MEMBERS} members`);
   return new URLSearchParams(text);
 }

@@ -206,8 +206,8 @@ export class RunEndpoint {
     const { request, secrets, answer, trace, recorded } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
-    // An error that the task throws may hold its secrets.
-    if (secrets) error = redactionOf(secrets).error(error);
+    // An error that the task throws may hold its secrets. Until the admission, the text is the service's.
+    if (secrets && trace) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
     if (answer.isCounted) log.run(namesOf(call), client, error);

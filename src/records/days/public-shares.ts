@@ -2,7 +2,7 @@
 const PUBLIC_PARTS = 2;
 /** The divisor of that part for one network. A record can be large, so a smaller part would hold few records. */
 const NETWORK_PARTS = 2;
-/** The most networks of clients that are counted apart. Further ones have one share together. */
+/** The most networks of clients that are counted apart. The further ones of a family have one share together. */
 const MOST_NETWORKS = 10_000;
 
 /** Returns the part of a family's share for the calls of all clients without a token. */
@@ -45,6 +45,7 @@ export class NetworkShares {
 
   #keyOf(family: string, network: string): string {
     const key = `${family}\n${network}`;
-    return this.#bytes.has(key) || this.#bytes.size < MOST_NETWORKS ? key : "";
+    // Further networks share with those of their own family: one family must not use up the count of all.
+    return this.#bytes.has(key) || this.#bytes.size < MOST_NETWORKS ? key : family;
   }
 }
