@@ -17,6 +17,7 @@ import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
 import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
+import { RequestTurns } from "./request-turns.ts";
 import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
@@ -46,6 +47,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   });
   const malformed = new MalformedRequests();
   const pipelining = new Pipelining();
+  const turns = new RequestTurns();
 
   const { proxies, connections } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -80,11 +82,16 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (!pipelining.admits(request, response)) return;
     malformed.track(request, response);
-    try {
-      answer(request, response);
-    } catch (error) {
-      answerProblem(error, response, dependencies);
-    }
+    const network = (): string => clientNetwork(proxies.clientOf(request));
+    turns.begin(request.socket, network, () => {
+      // The client may have left while the request waited.
+      if (request.socket.destroyed) return;
+      try {
+        answer(request, response);
+      } catch (error) {
+        answerProblem(error, response, dependencies);
+      }
+    });
   };
 
   const options = {

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
+
+import { RequestTurns } from "../../src/http/request-turns.ts";
+
+/** Requests that take a time by a hand clock, and the order in which they began. */
+function setUp(): { send: (network: string, connection: object, name: string, ms?: number) => void; begun: string[] } {
+  let nowMs = 0;
+  const begun: string[] = [];
+  const turns = new RequestTurns(() => nowMs);
+  const send = (network: string, connection: object, name: string, ms = 0): void => {
+    turns.begin(
+      connection,
+      () => network,
+      () => {
+        begun.push(name);
+        nowMs += ms;
+      },
+    );
+  };
+  return { send, begun };
+}
+
+/** Waits until all requests have begun. */
+async function end(begun: readonly string[], count: number): Promise<void> {
+  for (let turn = 0; begun.length < count; turn++) {
+    assert.ok(turn < 10_000, `${begun.length} of ${count} have begun`);
+    await setImmediate();
+  }
+}
+
+describe("requests that arrive in one turn of the event loop", () => {
+  it("begin at once if they take little time", () => {
+    const { send, begun } = setUp();
+    for (let at = 0; at < 100; at++) send("a", {}, String(at), 0.01);
+    assert.equal(begun.length, 100);
+  });
+
+  it("wait for later turns if earlier ones took long, and a network waits for one request of each other network", async () => {
+    const { send, begun } = setUp();
+    for (let at = 0; at < 100; at++) send("attacker", {}, "attack", 10);
+    assert.equal(begun.length, 1);
+    send("other", {}, "other");
+    await end(begun, 101);
+    assert.ok(begun.indexOf("other") <= 2, begun.slice(0, 5).join());
+  });
+
+  it("wait for one request of each other connection of their network", async () => {
+    const { send, begun } = setUp();
+    const [busy, second] = [{}, {}];
+    for (let at = 0; at < 100; at++) send("a", busy, "busy", 10);
+    send("a", second, "second");
+    await end(begun, 101);
+    assert.ok(begun.indexOf("second") <= 2, begun.slice(0, 5).join());
+  });
+
+  it("begin in their order on one connection", async () => {
+    const { send, begun } = setUp();
+    const connection = {};
+    const names = Array.from({ length: 300 }, (_, at) => String(at));
+    for (const name of names) send("a", connection, name, 1);
+    await end(begun, 300);
+    assert.deepEqual(begun, names);
+  });
+
+  it("begin many in one turn, so that a burst of small requests does not wait for hundreds of turns", async () => {
+    const { send, begun } = setUp();
+    send("a", {}, "slow", 10);
+    for (let at = 0; at < 500; at++) send("a", {}, String(at), 0.01);
+    let turns = 0;
+    for (; begun.length < 501; turns++) await setImmediate();
+    assert.ok(turns < 50, `${turns} turns`);
+  });
+});
