@@ -470,8 +470,9 @@ export type AnsweredRunRecord = {
   }[] | null;
   /** the body, if the task says `record: "input"` */
   input?: string | undefined;
-  /** the result; base64 if `resultType` is not JSON */
+  /** the result; base64 if it is not JSON */
   result: unknown;
+  resultEncoding?: "base64" | undefined;
   resultTruncated?: true | undefined;
 };
 

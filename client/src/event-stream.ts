@@ -9,6 +9,9 @@ export interface ServerEvent {
   readonly retryMs: number | null;
 }
 
+/** The most characters of an event. The largest record of the service is shorter. */
+const MAX_EVENT_CHARS = 64 * 2 ** 20;
+
 /**
  * Reads the events of a body, until it ends. Comments and fields without data are events without a name, so that the reader
  * sees that the connection lives.
@@ -22,16 +25,22 @@ export async function* readEvents(
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let [rest, name, data] = ["", "", ""];
+  /** A carriage return at the end of a piece, which may be the first half of a line end. */
+  let held = "";
   let id: string | null = null;
   let retryMs: number | null = null;
   try {
     for (;;) {
       const { done, value } = await withSilence(reader.read(), silenceMs);
       if (done) return;
-      rest += decoder.decode(value, { stream: true });
-      // A carriage return at the end may be the first half of a line end.
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
+      const piece = held + decoder.decode(value, { stream: true });
+      held = piece.endsWith("\r") ? "\r" : "";
+      // Only the new piece is searched, so that a long line takes linear time.
+      const lines = piece.slice(0, piece.length - held.length).split(/\r\n|\n|\r/);
+      lines[0] = rest + lines[0]!;
       rest = lines.pop()!;
+      if (rest.length + data.length > MAX_EVENT_CHARS)
+        throw new Error(`an event has more than ${MAX_EVENT_CHARS} characters`);
       for (const line of lines) {
         const [, field, text] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) as unknown as [string, string, string?];
         if (line === "") {

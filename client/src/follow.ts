@@ -29,6 +29,8 @@ const DEFAULT_SILENCE_MS = 45_000;
 /** The wait before the first attempt to connect again, unless the service names another. It doubles with each attempt. */
 const RETRY_MS = 2_000;
 const MAX_RETRY_MS = 30_000;
+/** The shortest wait, even if the service names a shorter one. */
+const MIN_RETRY_MS = 250;
 
 /** Returns the events of a container as they come, until the caller stops reading. */
 export async function* followContainer(
@@ -53,7 +55,7 @@ export async function* followContainer(
       onOpen?.();
       for await (const event of readEvents(response.body!, silenceMs)) {
         lastId = event.id ?? lastId;
-        retryMs = event.retryMs ?? retryMs;
+        retryMs = Math.max(event.retryMs ?? retryMs, MIN_RETRY_MS);
         if (event.name === "end") throwIfOver(event);
         else if (event.name !== "") yield contentOf(event, lastId);
       }

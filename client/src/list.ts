@@ -1,3 +1,5 @@
+import { CaissonError } from "./error.ts";
+
 /** A list that comes in pages. Nothing is requested before it is read. */
 export class List<Entry, Page extends { readonly next: string | null }> implements AsyncIterable<Entry> {
   readonly #read: (cursor: string | undefined) => Promise<Page>;
@@ -22,11 +24,16 @@ export class List<Entry, Page extends { readonly next: string | null }> implemen
   /** Returns all pages. A page may be empty although another one follows. */
   async *pages(): AsyncGenerator<Page, void, undefined> {
     let cursor = this.#cursor;
-    do {
+    // A list that returns to an earlier page would never end. The marked cursor moves at each power of two (Brent, 1980).
+    let marked = cursor;
+    for (let count = 1; ; count++) {
       const page = await this.#read(cursor);
       yield page;
       cursor = page.next ?? undefined;
-    } while (cursor !== undefined);
+      if (cursor === undefined) return;
+      if (cursor === marked) throw new CaissonError({ code: "unexpected_answer", detail: "the list repeats a page" });
+      if ((count & (count - 1)) === 0) marked = cursor;
+    }
   }
 
   /** Returns the entries of all pages. */

@@ -13,7 +13,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 export function valueOf(record: AnsweredRunRecord): unknown {
   const error = errorOfRecord(record);
   if (error) throw error;
-  const { result, resultTruncated, resultType, response, run } = record;
+  const { result, resultTruncated, resultEncoding, response, run } = record;
   if (resultTruncated) {
     throw new CaissonError({
       ...{ code: "result_truncated", run, record },
@@ -24,8 +24,10 @@ export function valueOf(record: AnsweredRunRecord): unknown {
   if (response === null) return result;
   const { status, headers } = response;
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers });
-  const isJson = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(resultType ?? "");
-  return new Response(isJson ? JSON.stringify(result) : bytesOf(String(result)), { status, headers });
+  return new Response(resultEncoding === "base64" ? bytesOf(String(result)) : JSON.stringify(result), {
+    status,
+    headers,
+  });
 }
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {

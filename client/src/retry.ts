@@ -10,6 +10,8 @@ export interface RetryOptions {
 const DEFAULT_WAIT_MS = 60_000;
 /** The wait after an answer that names none. */
 const UNNAMED_WAIT_MS = 1_000;
+/** The shortest wait, so that an answer that says 0 does not cause a loop without pauses. */
+const MIN_WAIT_MS = 10;
 /** Timers of JavaScript have 31 bits. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -26,7 +28,7 @@ export async function retryWhenLimited<T>(
     } catch (error) {
       if (!limited || !(error instanceof CaissonError) || error.status !== 429) throw error;
       // A timer may fire a millisecond early.
-      const waitMs = Math.ceil(error.retryAfterMs ?? UNNAMED_WAIT_MS) + 1;
+      const waitMs = Math.max(Math.ceil(error.retryAfterMs ?? UNNAMED_WAIT_MS) + 1, MIN_WAIT_MS);
       if (waitMs > leftMs) throw error;
       leftMs -= waitMs;
       await wait(waitMs, signal);
@@ -34,17 +36,20 @@ export async function retryWhenLimited<T>(
   }
 }
 
-/** Waits for that time. @throws {CaissonError} `aborted` */
+/** Waits for that time, at most for the longest time of a timer (24 days). @throws {CaissonError} `aborted` */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
       clearTimeout(timer);
       reject(new CaissonError({ code: "aborted", detail: "the request was aborted", cause: signal!.reason }));
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      },
+      Math.min(milliseconds, MAX_TIMER_MS),
+    );
     if (signal?.aborted) abort();
     else signal?.addEventListener("abort", abort, { once: true });
   });

@@ -53,13 +53,17 @@ export async function parseJson(
   bytes: Buffer,
   maxDepth: number,
   holder?: string,
-  visitor: Pick<JsonVisitor, "member"> = {},
+  visitor: JsonVisitor = {},
 ): Promise<unknown> {
   const names: Set<string>[] = [];
   await checkJson(bytes, maxDepth, holder, {
     ...visitor,
-    opened: (depth) => (names[depth] = new Set()),
+    opened: (depth) => {
+      visitor.opened?.(depth);
+      names[depth] = new Set();
+    },
     named: (depth, start, end) => {
+      visitor.named?.(depth, start, end);
       const name = nameAt(bytes, { start, end });
       if (names[depth]!.has(name)) throw duplicateMember(name);
       names[depth]!.add(name);

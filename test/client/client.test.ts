@@ -81,6 +81,14 @@ describe("run", () => {
     assert.deepEqual([empty.status, empty.body], [204, null]);
   });
 
+  it("returns the body of a Response that is declared as JSON, whatever it is", async () => {
+    const json = '{ headers: { "content-type": "application/json" } }';
+    for (const body of ["aGk=", '"aGk="', "{", ""]) {
+      const answer = await caisson.run<Response>("demo", `return new Response(${JSON.stringify(body)}, ${json})`);
+      assert.equal(await answer.text(), body);
+    }
+  });
+
   it("returns a long result as a whole, and fails if the service cuts it", async () => {
     const long = await caisson.run<string>("demo", "'x'.repeat(5 * 2 ** 20)");
     assert.equal(long.length, 5 * 2 ** 20);
@@ -325,6 +333,19 @@ describe("the resources", () => {
     );
     assert.equal(await names(caisson.tasks.list("pages", { cursor: pages[0]!.next! })), "bc");
     assert.equal(await names(caisson.tasks.list("none")), "");
+  });
+
+  it("do not read the pages of a list again and again", async () => {
+    let count = 0;
+    const own: typeof fetch = () => {
+      count += 1;
+      return Promise.resolve(Response.json({ tasks: [], next: `page-${count % 3}` }));
+    };
+    const client = new Caisson({ url: "http://proxy.example", fetch: own });
+    await assert.rejects(async () => {
+      for await (const task of client.tasks.list("demo")) assert.fail(JSON.stringify(task));
+    }, /^CaissonError: the list repeats a page$/);
+    assert.ok(count < 20, `${count} pages`);
   });
 
   it("manage tokens, limits and containers", async () => {

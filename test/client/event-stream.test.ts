@@ -49,3 +49,14 @@ it("the time to connect again and the id of an event without data are read, too"
     ],
   );
 });
+
+it("a long event in small pieces is read in linear time, and an event without end is refused", async () => {
+  const [event] = await eventsOf(`data: ${"x".repeat(8 * 2 ** 20)}\n\n`, 1_000);
+  assert.equal(event?.data.length, 8 * 2 ** 20);
+  const piece = new TextEncoder().encode("x".repeat(2 ** 20));
+  const endless = new ReadableStream<Uint8Array>({ pull: (to) => to.enqueue(piece) });
+  await assert.rejects(readEvents(endless).next(), /^Error: an event has more than \d+ characters$/);
+  const line = new TextEncoder().encode(`data: ${"x".repeat(2 ** 20)}\n`);
+  const endlessLines = new ReadableStream<Uint8Array>({ pull: (to) => to.enqueue(line) });
+  await assert.rejects(readEvents(endlessLines).next(), /^Error: an event has more than \d+ characters$/);
+});

@@ -169,6 +169,23 @@ describe("runs.follow", () => {
     }
   });
 
+  it("pauses before it connects again, whatever the service says", async () => {
+    const at: number[] = [];
+    const closed = stream("retry: 0\n\n");
+    const noted: RequestListener = (request, response) => {
+      at.push(performance.now());
+      closed(request, response);
+    };
+    const server = await serveCode(answering(noted, noted, noted));
+    try {
+      const { error } = await followed(server.url, {});
+      assert.ok(error instanceof CaissonError && error.code === "token_invalid");
+      assert.ok(at[2]! - at[1]! > 200 && at[1]! - at[0]! > 200, at.join(" "));
+    } finally {
+      await server.close();
+    }
+  });
+
   it("ends with the connection if it must not connect again", async () => {
     const text = 'event: lost\ndata: {"detail":"lost"}\n\nevent: end\ndata: {"code":"draining","detail":"stop"}\n\n';
     const server = await serveCode(answering(stream(text)));

@@ -143,12 +143,16 @@ describe("the history of runs", () => {
     }
     const other = await first.request("POST", "/api/run/h-input/keeps-not", { body: "secret" });
     runs.push(other.headers["caisson-run"]!);
-    const kept = [...inputs.map(([, , text]) => text), undefined];
+    const secrets = { KEY: "a-secret-value" };
+    await first.request("PUT", "/api/tasks/h-input/redacts", { json: { code, record: "input", secrets } });
+    const redacted = await first.request("POST", "/api/run/h-input/redacts", { body: "key=a-secret-value" });
+    runs.push(redacted.headers["caisson-run"]!);
+    const kept = [...inputs.map(([, , text]) => text), undefined, "key=[secret]"];
     for (const [at, run] of runs.entries()) assert.equal(await inputOf(first, run), kept[at]);
     await first.stop();
     const second = await startService(NO_WALL, home);
     try {
-      for (const [at, run] of runs.slice(0, -1).entries()) assert.equal(await inputOf(second, run), kept[at]);
+      for (const [at, run] of runs.entries()) assert.equal(await inputOf(second, run), kept[at]);
     } finally {
       await second.stop();
     }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 
@@ -81,6 +82,18 @@ async function assertServed(): Promise<void> {
   assert.equal(large.text, String(data.length));
 }
 
+/** Returns the ports of clients whose connections the service has not closed (proc(5), `/proc/net/tcp`). */
+async function openPorts(): Promise<Set<number>> {
+  const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").slice(1);
+  const open = new RegExp(`^ *\\d+: \\S+:${hexPort(service.port)} \\S+:([\\dA-F]{4}) 01 `);
+  const ports = lines.map((line) => open.exec(line)?.[1]);
+  return new Set(ports.filter((port) => port !== undefined).map((port) => Number.parseInt(port, 16)));
+}
+
+function hexPort(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, "0");
+}
+
 describe("the memory of bodies", () => {
   it("is not used by a token with nothing left, because its bodies are not read", async () => {
     const spent = await service.issue({ containers: ["spent"], limits: { token: { month: 1 } } });
@@ -153,6 +166,12 @@ describe("the memory of unread answers", () => {
     });
     await Promise.all(sockets.map((socket) => once(socket, "readable")));
     await assertServed();
+    // The sockets do not read, so they do not notice that the service closes one. /proc/net/tcp shows it.
+    const isAnyCut = async (): Promise<boolean> => {
+      const open = await openPorts();
+      return sockets.some(({ localPort }) => !open.has(localPort!));
+    };
+    await until(isAnyCut, "a connection was cut");
     const read = await Promise.all(
       sockets.map(async (socket) => {
         let bytes = 0;

@@ -2,6 +2,7 @@ import { Problem } from "../../errors.ts";
 import { parseJson } from "../../source/json.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { BodyOptions } from "../bodies.ts";
+import { memberBounds } from "./member-bounds.ts";
 import type { ApiDependencies, Call } from "./route.ts";
 
 /** The most bytes of a JSON body. Requests to the API are small. */
@@ -22,7 +23,7 @@ export async function readJson(
   };
   return await readBytes(call, dependencies, by, { limitBytes: MAX_BYTES, tooLarge }, async (bytes) => {
     try {
-      return await parseJson(bytes, dependencies.config.jsonDepthLimit, by.family);
+      return await parseJson(bytes, dependencies.config.jsonDepthLimit, by.family, memberBounds(bytes));
     } catch (error) {
       throw explained(error, bytes, call.env.incoming.headers["content-type"], `Send JSON, such as ${example}`);
     }

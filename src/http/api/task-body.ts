@@ -4,8 +4,8 @@ import { Problem } from "../../errors.ts";
 import type { JsonVisitor } from "../../source/json-scanner.ts";
 import { checkJson, nameAt, parseJson } from "../../source/json.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { MAX_MODULES } from "../../wire/specifiers.ts";
 import { parseTarget } from "../target.ts";
+import { memberBounds } from "./member-bounds.ts";
 import { explained, readBytes } from "./read-json.ts";
 import type { ApiDependencies, Call } from "./route.ts";
 
@@ -15,8 +15,6 @@ const ESCAPE_FACTOR = 4;
 const MAX_OTHER_BYTES = 96 * 2 ** 10;
 /** The most JSON bytes of secrets: 64 KiB of secrets, some of them escaped. */
 const MAX_SECRETS_BYTES = 256 * 2 ** 10;
-/** The most members. There are fewer known members, so a few unknown members are still reported by name. */
-const MAX_MEMBERS = 32;
 
 /** The media types of a body that is the source itself, and whether it is TypeScript. */
 const SOURCE_TYPES: ReadonlyMap<string, boolean> = new Map([
@@ -24,9 +22,6 @@ const SOURCE_TYPES: ReadonlyMap<string, boolean> = new Map([
   ["text/javascript", false],
   ["application/typescript", true],
 ]);
-
-/** The length of `"modules"` with each letter escaped. */
-const LONGEST_NAME = '"modules"'.length + 5 * "modules".length;
 
 /** Whether the body is the source of the task. The other members are then in the query. */
 export function isSource({ env: { incoming } }: Call): boolean {
@@ -54,7 +49,7 @@ export async function readTaskMembers(
   return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (body) => {
     if (ofSource) return await membersOfSource(call, body, (bytes) => parseJson(bytes, jsonDepthLimit, by.family));
     try {
-      await checkJson(body, jsonDepthLimit, by.family, memberBounds(body));
+      await checkJson(body, jsonDepthLimit, by.family, taskBounds(body));
       return await parseJson(body, jsonDepthLimit, by.family);
     } catch (error) {
       throw explained(error, body, call.env.incoming.headers["content-type"], hintFor(body, hint));
@@ -110,22 +105,10 @@ function mediaTypeOf(contentType: string | undefined): string {
   return (contentType ?? "").split(";", 1)[0]!.trim().toLowerCase();
 }
 
-/**
- * Rejects members that would take too long to build and walk, before they are built. No valid task has such members.
- */
-function memberBounds(body: Buffer): JsonVisitor {
-  let names = 0;
-  let modules = 0;
-  let inModules = false;
+/** Rejects members that would take too long to build and walk, before they are built. No valid task has such members. */
+function taskBounds(body: Buffer): JsonVisitor {
   return {
-    named: (depth, start, end) => {
-      if (depth === 1) {
-        names += 1;
-        inModules = end - start <= LONGEST_NAME && nameAt(body, { start, end }) === "modules";
-      } else if (depth === 2 && inModules) modules += 1;
-      if (names > MAX_MEMBERS) throw invalid(`a task has at most ${MAX_MEMBERS} members`);
-      if (modules > MAX_MODULES) throw invalid(`modules are more than ${MAX_MODULES}`);
-    },
+    ...memberBounds(body),
     member: (depth, name, { start, end }) => {
       if (depth !== 1) return;
       const member = nameAt(body, name);

@@ -76,7 +76,8 @@ export const ANSWERED_RECORD: z.ZodType = named(
     ...hiddenFromStrangers,
     console: lines,
     input,
-    result: z.unknown().meta({ description: "the result; base64 if `resultType` is not JSON" }),
+    result: z.unknown().meta({ description: "the result; base64 if it is not JSON" }),
+    resultEncoding: z.literal("base64").exactOptional(),
     resultTruncated: z.literal(true).exactOptional(),
   }),
 );

@@ -93,7 +93,7 @@ export class RecordAnswer {
     }
     if (result.form === "json") await joinLines(result.bytes, holder);
     const { error, resultType } = record;
-    const tail = `,"resultType":${JSON.stringify(resultType)}${cut(result)}}`;
+    const tail = `,"resultType":${JSON.stringify(resultType)}${formOf(result)}}`;
     const shown = error ? ([JSON.stringify(error)] as const) : (['{"result":', result, tail] as const);
     await answer.endEvents(
       [
@@ -112,11 +112,12 @@ function recordParts(record: VisibleRecord, result: RecordResult): AnswerPart[] 
   // In the order in which a person reads it.
   const first = JSON.stringify({ run, container, task, version, trigger, node, token, status });
   const last = JSON.stringify({ resultType, response, console, dropped, error, ...rest });
-  return [`${first.slice(0, -1)},"result":`, result, `${cut(result)},${last.slice(1)}`];
+  return [`${first.slice(0, -1)},"result":`, result, `${formOf(result)},${last.slice(1)}`];
 }
 
-function cut({ isTruncated }: RecordResult): string {
-  return isTruncated ? ',"resultTruncated":true' : "";
+/** Returns the members that say how the result is shown, if it is not the whole JSON. */
+function formOf({ form, isTruncated }: RecordResult): string {
+  return (form === "base64" ? ',"resultEncoding":"base64"' : "") + (isTruncated ? ',"resultTruncated":true' : "");
 }
 
 function acceptsEvents(accept: string | undefined): boolean {

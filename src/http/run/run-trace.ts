@@ -6,9 +6,11 @@ import type { EndedRun } from "../../records/ended-run.ts";
 import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
 import type { UsageCell } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { KeptInput } from "./kept-input.ts";
 import { recordError } from "./record-error.ts";
+import { redactionOf } from "./redactions.ts";
 import { limitsOf } from "./run-limits.ts";
 import type { MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
@@ -91,7 +93,12 @@ export class RunTrace implements EndedRun {
   meter: RunMeter | null = null;
   concurrentRuns = 0;
   egress: EgressUse | null = null;
+  /** The input until the first reader after the end of the run; afterwards there is only its text. */
   #input: KeptInput | null = null;
+  #inputText: string | null = null;
+  #inputBytes = 0;
+  /** The secrets that are redacted in the input. */
+  #secrets: RunSecrets | null = null;
   #bytes = TRACE_BYTES;
   #linesBytes = 0;
   readonly #callers: readonly Caller[];
@@ -124,12 +131,22 @@ export class RunTrace implements EndedRun {
 
   /** The beginning of the body of the request, if the task keeps it. */
   get input(): string | null {
-    return this.#input?.text ?? null;
+    if (!this.#input) return this.#inputText;
+    const { text, bytes } = this.#input;
+    const shown = text !== null && this.#secrets ? redactionOf(this.#secrets).text(text) : text;
+    if (this.endedMs > 0) {
+      this.#inputText = shown;
+      this.#inputBytes = bytes;
+      this.#input = null;
+      this.#secrets = null;
+    }
+    return shown;
   }
 
   /** @param input may grow until the run has ended. */
-  keepInput(input: KeptInput): void {
+  keepInput(input: KeptInput, secrets: RunSecrets | null): void {
     this.#input = input;
+    this.#secrets = secrets;
   }
 
   /** What was left of the limits after the admission. */
@@ -160,11 +177,11 @@ export class RunTrace implements EndedRun {
   }
 
   get bytes(): number {
-    return this.#bytes + (this.#input?.bytes ?? 0);
+    return this.#bytes + (this.#input?.bytes ?? this.#inputBytes);
   }
 
   get isSilent(): boolean {
-    return this.status === "ok" && this.#lines === null && this.#input === null;
+    return this.status === "ok" && this.#lines === null && this.#input === null && this.#inputText === null;
   }
 
   /** @param sentMs when the service sent the run to its guest, on the clock of `performance.now()`. */

@@ -127,7 +127,7 @@ export class RunEndpoint {
     let begun = false;
     try {
       const trace = await this.#admit(call);
-      if (kept) trace.keepInput(kept);
+      if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
       const code = await codeOfCall(call, submitted, this.#with);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
