@@ -6,9 +6,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, cpus, tmpdir } from "node:os";
 import path from "node:path";
 
+import { openApiDocument } from "../src/http/openapi/document.ts";
 import type { Report } from "./test-report.ts";
 
 /** Files that start and share nothing: no process, no port, no folder, no clock. One process runs all of them. */
@@ -25,8 +26,15 @@ const ALONE = [
   "test/redis/replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
-/** The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. */
+/**
+ * The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. Further files
+ * begin while the processors are idle.
+ */
 const AT_ONCE = Math.ceil(2.5 * Math.min(availableParallelism(), 4));
+const MOST_AT_ONCE = 2 * AT_ONCE;
+/** The part of the processor time that is idle before a further file begins, and the time in which it is measured. */
+const IDLE_PART = 0.3;
+const IDLE_MS = 1_000;
 const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
@@ -63,13 +71,15 @@ for (const build of ["build.ts", "build-client.ts"]) {
   const { status } = spawnSync(process.execPath, [path.join(import.meta.dirname, build)], { stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }
+const openApiFile = path.join(folder.path, "openapi.json");
+writeFileSync(openApiFile, JSON.stringify(openApiDocument()));
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const [beside, alone] = plan();
 console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
-await runJobs(beside, AT_ONCE);
-await runJobs(alone, 1);
+await runJobs(beside, AT_ONCE, MOST_AT_ONCE);
+await runJobs(alone, 1, 1);
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
 writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
@@ -100,7 +110,7 @@ function describeJobs(jobs: readonly Job[]): string {
 
 /** Returns the duration of the files in the last run, or an estimate for those that are new. */
 function expectedMs({ files }: Job): number {
-  return files.reduce((sum, file) => sum + (durations.get(file) ?? estimateMs(file)), 0);
+  return sum(files.map((file) => durations.get(file) ?? estimateMs(file)));
 }
 
 /** Larger files take longer, and those that start services take far longer. */
@@ -109,13 +119,38 @@ function estimateMs(file: string): number {
   return text.length * (/\b(?:startService|openSandbox)\(/.test(text) ? 10 : 1);
 }
 
-async function runJobs(jobs: readonly Job[], atOnce: number): Promise<void> {
+/** Runs `atOnce` jobs in parallel, and up to `most` while the processors are idle. */
+async function runJobs(jobs: readonly Job[], atOnce: number, most: number): Promise<void> {
   const left = [...jobs];
   const isSeen = Math.min(atOnce, jobs.length) === 1;
   const work = async (): Promise<void> => {
     for (let job = left.shift(); job; job = left.shift()) await runJob(job, isSeen);
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  const workers = Array.from({ length: atOnce }, work);
+  const further = new Set<Promise<void>>();
+  let before = processorTimes();
+  const timer = setInterval(() => {
+    const now = processorTimes();
+    const isIdle = now.idle - before.idle > IDLE_PART * (now.all - before.all);
+    before = now;
+    const job = isIdle && atOnce + further.size < most ? left.shift() : undefined;
+    if (!job) return;
+    const done: Promise<void> = runJob(job, isSeen).finally(() => further.delete(done));
+    further.add(done);
+  }, IDLE_MS);
+  await Promise.all(workers);
+  await Promise.all(further);
+  clearInterval(timer);
+}
+
+/** Returns the processor time of this machine since its start, in milliseconds. */
+function processorTimes(): { idle: number; all: number } {
+  const times = cpus().map((cpu) => cpu.times);
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 /** @param isSeen whether the output of the job is printed at once, and not after its end. */
@@ -129,7 +164,7 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
     // A separate process group, which can be ended with everything that the job has started.
     detached: true,
     // A compile cache, so that not every process strips and compiles the same files.
-    env: { ...process.env, NODE_COMPILE_CACHE: cache },
+    env: { ...process.env, NODE_COMPILE_CACHE: cache, TEST_OPENAPI: openApiFile },
   });
   const printed: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => printed.push(chunk));

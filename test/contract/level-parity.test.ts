@@ -117,7 +117,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "the end of its process": { code: "process.exit(3)", gives: [500, /process\.exit\(3\)/] },
   "no answer": { code: "new Promise((never) => setTimeout(never, 60_000))", gives: [500, /"task_timeout"/] },
   "too much memory": {
-    code: "const held = []; for (;;) { held.push(Buffer.alloc(2 ** 20, 1)); await new Promise(setImmediate) }",
+    code: "const held = []; for (;;) { held.push(Buffer.alloc(2 ** 23, 1)); await new Promise(setImmediate) }",
     gives: [500, /"task_memory".*--memory-limit/],
   },
 };

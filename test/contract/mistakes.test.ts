@@ -255,7 +255,7 @@ describe("a wrong member of a body", () => {
   }
 
   it("is answered quickly if all of many members are wrong", async () => {
-    const json = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`containerz${at}`, 1]));
+    const json = Object.fromEntries(Array.from({ length: 128 }, (_, at) => [`containerz${at}`, 1]));
     const { violations } = assertProblem(
       await service.request("POST", "/api/tokens", { json }),
       400,
@@ -264,6 +264,8 @@ describe("a wrong member of a body", () => {
     const meant = violations!.filter(({ detail }) => String(detail).includes("did you mean"));
     assert.equal(violations!.length, 100);
     assert.ok(meant.length <= 8);
+    const more = await service.request("POST", "/api/tokens", { json: { ...json, another: 1 } });
+    assert.match(assertProblem(more, 400, "request_invalid").detail, /more than 128 members/);
   });
 });
 

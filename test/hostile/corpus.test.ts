@@ -30,13 +30,20 @@ const ALIKE_BOMBS: ReadonlySet<string> = new Set([
   ...["string-replace", "timers"],
 ]);
 
+/** Classes about files, processes and the kernel: their answers depend most on the sandbox and on its user. */
+const OF_THE_KERNEL: ReadonlySet<string> = new Set(["escapes", "files", "processes", "signals", "sockets"]);
+
 const random = seeded();
 console.log(
-  `SEED=${random.seed} selects a third of the attacks that have the same answer at every level, a level for each, and half ` +
-    "of the attacks on a service of a user",
+  `SEED=${random.seed} selects a third of the attacks that have the same answer at every level, the level of each attack that ` +
+    "is not about the kernel, and half of the attacks on a service of a user",
 );
+/** The level of each attack; "all" for those of the kernel, and null for those that are left out. */
 const drawn = new Map(
-  readAttacks("namespaces").map((attack) => [nameOf(attack), random.pick([...LEVELS, null, null, null, null])]),
+  readAttacks("namespaces").map((attack) => {
+    const level = isAlike(attack) ? random.pick([...LEVELS, null, null, null, null]) : random.pick(LEVELS);
+    return [nameOf(attack), OF_THE_KERNEL.has(attack.kind) ? "all" : level];
+  }),
 );
 const ofUser = new Set(
   readAttacks("confined")
@@ -45,18 +52,16 @@ const ofUser = new Set(
 );
 
 const WHOLE: readonly Held[] = LEVELS.map((level) => {
-  const chosen = (attack: Attack): boolean => isLong || !isAlike(attack) || drawn.get(nameOf(attack)) === level;
+  const chosen = (attack: Attack): boolean => isLong || ["all", level].includes(drawn.get(nameOf(attack)) ?? "");
   return { level, started: "by the user of the tests", make: makeHome, skip: false, chosen };
 });
 
-/** Classes that differ if a guest has the service's user and the host's root: files, processes and the kernel. */
-const KINDS: ReadonlySet<string> = new Set(["escapes", "files", "processes", "signals", "sockets"]);
 const OF_A_USER: Held = {
   level: "confined",
   started: "by a user",
   make: makeUserHome,
   skip: whyNoUser(),
-  chosen: (attack: Attack) => KINDS.has(attack.kind) && (isLong || ofUser.has(nameOf(attack))),
+  chosen: (attack: Attack) => OF_THE_KERNEL.has(attack.kind) && (isLong || ofUser.has(nameOf(attack))),
 };
 
 for (const held of [...WHOLE, OF_A_USER]) holdCorpus(held);
