@@ -1,5 +1,5 @@
 import { Problem } from "../errors.ts";
-import { holdsOwnToken } from "./own-token.ts";
+import { DecodingBudget, holdsOwnToken, unescaped } from "./own-token.ts";
 
 /** The request target (RFC 9112, section 3.2), split but not decoded. */
 export interface Target {
@@ -107,18 +107,26 @@ export function taskUrl(query: URLSearchParams): string | null {
  */
 export function publicTarget(target: Target, ownsKey: boolean = false): string {
   if (target.search === "") return target.path;
-  const parts = target.search.split("&").filter((part) => !isReserved(part, ownsKey));
+  const left = new DecodingBudget();
+  const parts = target.search.split("&").filter((part) => !isReserved(part, ownsKey, left));
   return parts.length === 0 ? target.path : `${target.path}?${parts.join("&")}`;
 }
 
 /** Whether a query contains `key` with a token. @param ownsKey as for `publicTarget` */
 export function holdsKey(query: URLSearchParams, ownsKey: boolean): boolean {
-  return ownsKey ? query.getAll("key").some((key) => holdsOwnToken(key)) : query.has("key");
+  const left = new DecodingBudget();
+  return ownsKey ? query.getAll("key").some((key) => holdsOwnToken(key, left)) : query.has("key");
 }
 
-function isReserved(part: string, ownsKey: boolean): boolean {
-  // Parts of the name may be escaped, so it is decoded by the same decoder that `parseTarget` uses.
-  const [name = "", value = ""] = new URLSearchParams(`&${part}`).entries().next().value ?? [];
-  if (name === "key") return !ownsKey || holdsOwnToken(value);
-  return name.startsWith(RESERVED);
+/** The most characters of a name that decide whether it is reserved, each of them escaped. */
+const DECIDING = 3 * RESERVED.length;
+
+function isReserved(part: string, ownsKey: boolean, left: DecodingBudget): boolean {
+  const end = part.indexOf("=");
+  const name = end < 0 ? part : part.slice(0, end);
+  // Parts of the name may be escaped. Only its beginning is decoded, because a query may have thousands of parts.
+  const beginning = unescaped(name.slice(0, DECIDING));
+  if (beginning.startsWith(RESERVED)) return true;
+  if (beginning !== "key") return false;
+  return !ownsKey || holdsOwnToken(new URLSearchParams(part).get("key") ?? "", left);
 }

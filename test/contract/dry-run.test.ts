@@ -33,6 +33,21 @@ describe("PUT /api/tasks/{container}/{name}?dryRun=true", () => {
     assertProblem(await service.run("d-tasks/greets", "", { json: {} }), 404, "not_found");
   });
 
+  it("is refused like a run before its body is read, and counted as refused", async () => {
+    const claims = { containers: ["d-limited"], can: ["run", "tasks", "logs"], limits: { token: { month: 1 } } };
+    const token = await service.issue(claims);
+    const path = "/api/tasks/d-limited/tries?dryRun=true";
+    assert.equal((await service.request("PUT", path, { token, json: { code: "1" } })).status, 200);
+    for (const body of ["{", '{"code":"1"}']) {
+      assertProblem(await service.request("PUT", path, { token, body }), 429, "token_limited");
+    }
+    const answer = await service.request("GET", "/api/usage", { token });
+    assert.equal(answer.status, 200, answer.text);
+    const { usage } = answer.json() as { usage: { refused: Record<string, number> }[] };
+    assert.deepEqual(usage[0]!.refused, { token_limited: 2 });
+    await service.logLine((line) => line.includes("token_limited") && line.includes("tries"));
+  });
+
   it("leaves a published task and its version as they are", async () => {
     const path = "/api/tasks/d-tasks/stays";
     assert.equal((await service.request("PUT", path, { json: { code: "1" } })).status, 201);

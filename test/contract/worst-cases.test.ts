@@ -282,6 +282,16 @@ const WORST: readonly Worst[] = [
     },
   },
   {
+    name: "many keys for a public task that look like heads of tokens, on 20 connections",
+    status: 429,
+    make: async () => {
+      const path = await putTask("heads", "1", { public: true, limits: { token: { month: 1 } } });
+      await service.request("GET", path, { token: null });
+      const keys = `key=${"eyIAAAAAAAAAAAAAAAAA.".repeat(34)}%252525`.concat("&").repeat(20);
+      return () => again(20, 4, () => service.request("GET", `${path}?${keys}`, { token: null }));
+    },
+  },
+  {
     name: "a task whose modules have as many words as possible that may define a fetch handler, and its preflight",
     status: 204,
     make: async () => {

@@ -269,13 +269,16 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     });
   }
 
-  it("sends neither a run that is answered with its record nor a cancellation twice", async (t) => {
+  it("sends neither a run that is answered with its record, nor a dry run, nor a removal twice", async (t) => {
     const arrived: string[] = [];
     const port = await proxyTo(t, [await vanishing(t, arrived), await vanishing(t, arrived)]);
     for (const start of [
       "POST /api/runs/acme",
       "DELETE /api/runs/acme/0123456789ab-1",
       "DELETE /api/runs/x/../acme/1",
+      "DELETE /api/tasks/acme/hook",
+      "PUT /api/tasks/acme/hook?dryRun=true",
+      "PUT /api/tasks/acme/hook?public=true&dryRun=true",
     ]) {
       arrived.length = 0;
       const answer = await sendRaw(port, [

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 
 import type { Problem } from "../../src/errors.ts";
-import { containerName, decode, parseTarget, publicTarget, taskUrl } from "../../src/http/target.ts";
+import { containerName, decode, holdsKey, parseTarget, publicTarget, taskUrl } from "../../src/http/target.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -111,7 +111,20 @@ function show(url: string): string {
   return publicTarget(parseTarget(url));
 }
 
+function showOwn(search: string): string {
+  return publicTarget(parseTarget(`/p?${search}`), true);
+}
+
 describe("publicTarget", () => {
+  it("decodes the values of key within one bound, and removes what is beyond it", () => {
+    const slow = `key=${"eyIAAAAAAAAAAAAAAAAA.".repeat(30)}%2525`;
+    const long = Array.from({ length: 20 }, () => slow).join("&");
+    assert.equal(showOwn(`key=a&${slow}&key=b&x=1`), `/p?key=a&${slow}&key=b&x=1`);
+    const shown = showOwn(`key=a&${long}&key=b&x=1`);
+    assert.ok(shown.startsWith("/p?key=a&") && shown.endsWith("&x=1") && !shown.includes("key=b"), shown.slice(-40));
+    assert.ok(holdsKey(parseTarget(`/p?${long}`).query, true));
+  });
+
   it("does not change the other parameters: their order, escapes and empty parts stay", () => {
     assert.equal(show("/p?b=%20&a&&c=1=2+3"), "/p?b=%20&a&&c=1=2+3");
     assert.equal(show("/p"), "/p");

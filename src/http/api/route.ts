@@ -16,6 +16,7 @@ import type { Drain } from "../../records/drain/drain.ts";
 import type { Records } from "../../records/records.ts";
 import type { RecordStore } from "../../records/store.ts";
 import type { Usage } from "../../records/usage/usage.ts";
+import type { TaskRef } from "../../tasks/definition.ts";
 import type { DraftTask, Tasks } from "../../tasks/tasks.ts";
 import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -72,8 +73,7 @@ export interface ApiDependencies {
   readonly dryRun: (
     request: IncomingMessage,
     response: ServerResponse,
-    draft: DraftTask,
-    by: Caller,
+    what: { readonly ref: TaskRef; readonly by: Caller; readonly readDraft: () => Promise<DraftTask> },
   ) => Promise<string>;
   /** Cancels a run. @returns false if the token may not cancel a run with this id, or there is none in flight. */
   readonly cancel: (container: string, run: string, by: Caller) => boolean;

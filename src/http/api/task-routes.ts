@@ -6,7 +6,7 @@ import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
-import type { CodeCheck, Condition } from "../../tasks/tasks.ts";
+import type { CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { requireContainer, requireVerb } from "../permissions.ts";
 import { containerName, taskName } from "../target.ts";
@@ -106,10 +106,12 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
 async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDependencies): Promise<Response> {
   requireVerb(by.claims, "run", "a dry run");
-  const members = await readTaskMembers(call, dependencies, by);
-  const draft = await dependencies.tasks.draft(ref, members, by, conditionOf(call));
+  const readDraft = async (): Promise<DraftTask> => {
+    const members = await readTaskMembers(call, dependencies, by);
+    return await dependencies.tasks.draft(ref, members, by, conditionOf(call));
+  };
   const { incoming, outgoing } = call.env;
-  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, draft, by)}}`);
+  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, { ref, by, readDraft })}}`);
 }
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {

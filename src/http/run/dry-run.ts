@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import type { IsolationGroup } from "../../containers/isolation-group.ts";
+import type { TaskRef } from "../../tasks/definition.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
@@ -11,11 +13,28 @@ import { authorize } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
 import { readQueryOptions } from "./record-options.ts";
 import { RunAnswer } from "./run-answer.ts";
-import type { RunCall } from "./run-call.ts";
+import { namesOf, type RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { RunInput } from "./run-input.ts";
 import { mustTakeRuns } from "./suspension.ts";
 import { traceparentOf } from "./traceparent.ts";
+
+/** A task that is run once, and the token of the request. */
+export interface DryRun {
+  readonly ref: TaskRef;
+  readonly by: Caller;
+  /** Reads the task from the body. */
+  readonly readDraft: () => Promise<DraftTask>;
+}
+
+/** The steps of each run. */
+interface Steps {
+  /** @throws {Problem} `container_limited`, `token_limited`, `store_unavailable` */
+  readonly look: (call: RunCall) => Promise<void>;
+  readonly begin: (call: RunCall, input: RunInput) => Promise<Execution>;
+}
+
+type Dependencies = Pick<RunDependencies, "config" | "log" | "policies" | "proxies" | "runIds" | "traces">;
 
 /**
  * Runs a task once in an unused guest, without publishing it. The run is admitted and counted for the token of the request.
@@ -26,12 +45,11 @@ import { traceparentOf } from "./traceparent.ts";
 export async function dryRun(
   request: IncomingMessage,
   response: ServerResponse,
-  draft: DraftTask,
-  by: Caller,
-  { config, runIds, traces, policies }: Pick<RunDependencies, "config" | "runIds" | "traces" | "policies">,
-  begin: (call: RunCall, input: RunInput) => Promise<Execution>,
+  { ref: { container, name }, by, readDraft }: DryRun,
+  dependencies: Dependencies,
+  { look, begin }: Steps,
 ): Promise<string> {
-  const { container, name, caller, code } = draft;
+  const { config, policies, runIds, traces } = dependencies;
   authorize(by.claims, container);
   mustTakeRuns(container, policies);
   const answer = new RunAnswer(response, runIds.next(), by.memory.name, false, performance.now());
@@ -40,33 +58,47 @@ export async function dryRun(
   // The caller sent the code.
   const view = { console: true, frame: true, message: true, use: true };
   const recorded = new RecordAnswer({ answer, options, view, holder: by.family, accept: undefined, resultLimit });
-  const secrets = secretsOf(draft, by);
   const path = `/api/run/${container}/${name}`;
-  const call: RunCall = {
-    ...{ request, response, container, caller, bearer: by, draft: name, answer, recorded, secrets, memory: by.memory },
+  const groupOf = ({ claims }: Caller): IsolationGroup => {
+    return { isolationKey: `draft ${answer.run}`, fresh: true, net: claims.net };
+  };
+  const asked: RunCall = {
+    ...{ request, response, container, caller: by, bearer: by, draft: name, answer, recorded, memory: by.memory },
     ...{ target: { path, query: new URLSearchParams(), search: "" }, task: null, taskUrl: null, trace: null },
+    ...{ secrets: null, pin: null, group: groupOf(by) },
     traceparent: traceparentOf(request.headers["traceparent"]),
     subject: await by.limitSubject(),
-    group: { isolationKey: `draft ${answer.run}`, fresh: true, net: caller.claims.net },
-    pin: caller.claims.code,
+  };
+  try {
+    await look(asked);
+  } catch (error) {
+    // The admission decides whether runs go on without counts.
+    if (asProblem(error).code !== "store_unavailable") throw refused(asked, error, dependencies);
+  }
+  const draft = await readDraft();
+  const { caller, code } = draft;
+  const call: RunCall = {
+    ...asked,
+    ...{ caller, pin: caller.claims.code, secrets: secretsOf(draft, by), group: groupOf(caller) },
   };
   const text = code && sourceOfTask(code);
   let outcome: Outcome | null = null;
   try {
-    const execution = await begin(call, {
-      code: text,
-      data: null,
-      body: null,
-      options: {},
-      kept: null,
-      release: () => {},
-    });
+    const input = { code: text, data: null, body: null, options: {}, kept: null, release: () => {} };
+    const execution = await begin(call, input);
     outcome = await execution.outcome;
   } catch (error) {
-    if (!call.trace) throw error;
+    if (!call.trace) throw refused(call, error, dependencies);
     if (call.trace.sentMs === 0) traces.neverBegan(call.trace, asProblem(error));
   }
   return await recorded.text(call.trace!, outcome);
+}
+
+/** Counts and logs a dry run that was not admitted. @returns the error */
+function refused(call: RunCall, error: unknown, { log, proxies, traces }: Dependencies): unknown {
+  traces.refused(call, asProblem(error));
+  log.refusedRun(call.memory.name, namesOf(call), proxies.clientOf(call.request), error);
+  return error;
 }
 
 function secretsOf({ secrets }: DraftTask, by: Caller): RunSecrets | null {

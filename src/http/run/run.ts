@@ -2,15 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
-import type { DraftTask } from "../../tasks/tasks.ts";
-import type { Caller } from "../../tokens/caller.ts";
 import { preflightHeaders } from "../headers.ts";
 import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import type { Target } from "../target.ts";
 import { authorizeRun } from "./authorize-run.ts";
 import { codeOfCall } from "./code-of-call.ts";
-import { dryRun } from "./dry-run.ts";
+import { type DryRun, dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
@@ -68,8 +66,12 @@ export class RunEndpoint {
   }
 
   /** Runs a task once without publishing it. As `dryRun`. */
-  dryRun(request: IncomingMessage, response: ServerResponse, draft: DraftTask, by: Caller): Promise<string> {
-    return dryRun(request, response, draft, by, this.#with, (call, input) => this.#beginWith(call, input));
+  dryRun(request: IncomingMessage, response: ServerResponse, what: DryRun): Promise<string> {
+    const look = (call: RunCall): Promise<void> => this.#look(call);
+    return dryRun(request, response, what, this.#with, {
+      look,
+      begin: (call, input) => this.#beginWith(call, input),
+    });
   }
 
   async #run(call: RunCall): Promise<Outcome> {
