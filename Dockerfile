@@ -8,15 +8,17 @@ FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # With the Node that package.json pins: that one runs the service and its guests, not the one of this stage.
-RUN npm ci --omit=dev --loglevel=error
+RUN npm ci --workspaces=false --ignore-scripts --loglevel=error
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json .npmrc ./
 COPY scripts/node scripts/build.ts scripts/
 COPY src src
 RUN scripts/node scripts/build.ts
+# The build has all packages in it. What remains is Node.
+RUN npm prune --omit=dev --workspaces=false --ignore-scripts --loglevel=error
 
 # Debian's slim image: its libc is the one that Node's builds are tested with, and it has the shell and the ldd by which
 # the service finds Node's libraries. npm and its Node stay behind in the other stage.
@@ -26,7 +28,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && r
 # Whom the service becomes: it is started as root, which only its launcher keeps, so that each guest gets a user of its own.
 RUN useradd --uid 1000 --home-dir /nonexistent --shell /usr/sbin/nologin caisson
 WORKDIR /app
-COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/node_modules node_modules
 COPY package.json ./
 COPY scripts/node scripts/
 COPY --from=build /app/dist dist

@@ -7,7 +7,7 @@ import path from "node:path";
 
 const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "nearest", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  main: ["cli"],
+  main: ["cli", "user-folder"],
   cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", "idle-memory", ...LEAVES],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
@@ -68,7 +68,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "data-folder": [],
   "data-lock": ["data-folder"],
   "idle-memory": [],
-  config: ["nearest", "units"],
+  config: ["nearest", "units", "user-folder"],
+  "user-folder": [],
   "error-codes": [],
   errors: ["error-codes"],
   "fair-queue": [],

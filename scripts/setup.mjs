@@ -1,5 +1,5 @@
 // Installs what a machine needs, and does nothing if everything is installed. Runs on Node 20, before anything is installed.
-//   node scripts/setup.mjs --for start|test|bench
+//   node scripts/setup.mjs --for start|pack|test|bench
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 installDependencies();
 checkRuntime();
 run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
-if (process.platform === "linux") installPrograms(programsFor(purpose));
+if (process.platform === "linux" && purpose !== "pack") installPrograms(programsFor(purpose));
 
 /** Returns the Debian package of each program. */
 function programsFor(what) {
@@ -49,7 +49,8 @@ function installDependencies() {
   const extent = purpose === "test" ? "all" : "production";
   if (installed === `${lock} all` || installed === `${lock} ${extent}`) return;
   say("installing dependencies from the lock file");
-  const omit = extent === "production" ? ["--omit=dev"] : [];
+  // The workspaces have the programs that check and test.
+  const omit = extent === "production" ? ["--workspaces=false"] : [];
   run("npm", ["ci", "--loglevel=error", "--ignore-scripts", ...omit]);
   writeFileSync(stamp, `${lock} ${extent}`);
 }

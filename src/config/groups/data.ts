@@ -1,3 +1,4 @@
+import { defaultData } from "../../user-folder.ts";
 import { one, type Settings } from "../setting.ts";
 import { boolean, choice, file, text } from "../values.ts";
 
@@ -12,7 +13,7 @@ export interface DataConfig {
 }
 
 export const DATA: Settings<DataConfig> = {
-  data: one("--data <folder>", "./data", "folder for keys, tokens, policies and counts", text),
+  data: one("--data <folder>", defaultData(), "folder for keys, tokens, policies and counts", text),
   keys: one<string | null>("--keys <file>", null, "signing keys; by default a file of the data folder", file),
   secretsKey: one<string | null>(
     "--secrets-key <file>",
