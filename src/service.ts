@@ -17,6 +17,7 @@ import type { Egress } from "./egress/gateway.ts";
 import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
 import { PROBLEMS } from "./error-codes.ts";
 import { Problem } from "./errors.ts";
+import { FamilyRequests } from "./http/api/family-requests.ts";
 import type { ApiDependencies } from "./http/api/route.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
@@ -210,7 +211,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     if (draining) return "draining";
     return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
   };
-  const counts = { runCounts: runCounts(), egressCounts: egress.counts };
+  const counts = {
+    runCounts: runCounts(),
+    egressCounts: egress.counts,
+    requests: new FamilyRequests(config.familyRequests),
+  };
   const lag = closers.adopt(new EventLoopLag(), (open) => open.close());
   const measured: MeasuredService = {
     ...{ version: VERSION, isolation: level, runs: runMetrics, containers, maxSlots: capacity.containers, guests },

@@ -46,8 +46,8 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     errorHandler: (error) => refuseTarget(error, dependencies),
   });
   const malformed = new MalformedRequests();
-  const pipelining = new Pipelining();
   const turns = new RequestTurns();
+  const pipelining = new Pipelining(turns);
 
   const { proxies, connections } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {

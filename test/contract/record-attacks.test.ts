@@ -53,9 +53,8 @@ describe("a customer that floods the records with 50 child tokens", () => {
       own.unshift(failed.headers["caisson-run"]!);
     }
     const flooder = await service.issue({ containers: ["flood-*"], can: ["run", "issue", "logs"], depth: 1 });
-    const children = await Promise.all(
-      Array.from({ length: 50 }, () => issueBelow(flooder, { containers: ["flood-*"], can: ["run"] })),
-    );
+    const children: string[] = [];
+    for (let at = 0; at < 50; at++) children.push(await issueBelow(flooder, { containers: ["flood-*"], can: ["run"] }));
     for (const [at, token] of children.entries()) {
       for (let count = 0; count < 3; count++) await service.run(`flood-${at % 3}`, PRINTS, { token });
     }

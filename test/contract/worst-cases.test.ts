@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
@@ -71,6 +73,27 @@ async function again(connections: number, times: number, request: () => Promise<
     return await request();
   };
   return (await Promise.all(Array.from({ length: connections }, work)))[0]!;
+}
+
+/** Asks 1,200 times at once, and checks that the answers do not take much memory. */
+async function flood(target: string, bearer: string): Promise<Answer> {
+  const beforeBytes = await memoryOf(service.pid);
+  const sockets = Array.from({ length: 40 }, () => connect(service.port, "127.0.0.1"));
+  for (const socket of sockets) socket.on("error", () => {}).resume();
+  const head = `GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\n\r\n`;
+  for (const socket of sockets) socket.write(head.repeat(30));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const answer = await service.request("GET", "/healthz", { token: null });
+  const grownMib = ((await memoryOf(service.pid)) - beforeBytes) / MIB;
+  for (const socket of sockets) socket.destroy();
+  assert.ok(grownMib < 400, `${grownMib} MiB`);
+  return answer;
+}
+
+/** Returns the bytes of memory that a process has. */
+async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) * 1_024;
 }
 
 const WORST: readonly Worst[] = [
@@ -244,6 +267,43 @@ const WORST: readonly Worst[] = [
       }),
   },
   {
+    name: "heads with as many headers as possible, 24 at a time on 100 connections, without a token",
+    status: 200,
+    make: () =>
+      Promise.resolve(async () => {
+        const sockets = Array.from({ length: 100 }, () => connect(service.port, "127.0.0.1"));
+        for (const socket of sockets) socket.on("error", () => {}).resume();
+        const heads = `GET /healthz HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(950)}\r\n`.repeat(24);
+        for (const socket of sockets) socket.write(heads);
+        const answer = await service.request("GET", "/healthz", { token: null });
+        await Promise.all(sockets.map((socket) => once(socket, "data")));
+        for (const socket of sockets) socket.destroy();
+        return answer;
+      }),
+  },
+  {
+    name: "1,200 lists of the tasks of a family with many params, on 40 connections",
+    status: 200,
+    make: async () => {
+      const greedy = await service.issue({ containers: ["lists"], can: ["tasks"] });
+      const params = { p: Array.from({ length: 20_000 }, () => ({})) };
+      for (let at = 0; at < 34; at++) {
+        const json = { code: "1", params: { ...params, at } };
+        await service.request("PUT", `/api/tasks/lists/listed-${at}`, { token: greedy, json });
+      }
+      return () => flood("/api/tasks/lists?limit=1000", greedy);
+    },
+  },
+  {
+    name: "1,200 reads of a console of lines that become longer as text, on 40 connections",
+    status: 200,
+    make: async () => {
+      const greedy = await service.issue({ containers: ["prints"], can: ["run", "logs"] });
+      const printed = await service.run("prints", String.raw`console.log("\v".repeat(60_000))`, { token: greedy });
+      return () => flood(`/api/runs/prints/${printed.headers["caisson-run"]}/console`, greedy);
+    },
+  },
+  {
     name: "a task whose error is a list of thousands of strings, with secrets",
     status: 500,
     make: async () => {
@@ -322,11 +382,11 @@ const WORST: readonly Worst[] = [
     },
   },
   {
-    name: "64 reads at once of a task with the maximum of code",
+    name: "32 reads at once of a task with the maximum of code",
     status: 200,
     make: async () => {
       await putTask("read", `() => 1 //${'"\\'.repeat(349_000)}`);
-      return () => again(64, 4, () => service.request("GET", "/api/tasks/worst/read", { token }));
+      return () => again(32, 4, () => service.request("GET", "/api/tasks/worst/read", { token }));
     },
   },
   {

@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
 
 import { Pipelining } from "../../src/http/pipelining.ts";
+import { RequestTurns } from "../../src/http/request-turns.ts";
 import { holdUnread, holdWrites } from "../../src/http/unread.ts";
 import { until } from "../contract/until.ts";
 import { listening } from "./listening.ts";
@@ -33,7 +34,7 @@ const HOLDS: readonly [string, Hold][] = [
 async function pipelined(t: TestContext, hold: Hold, connections: number): Promise<Socket[]> {
   let answers = 0;
   const firsts = new WeakSet<Socket>();
-  const pipelining = new Pipelining();
+  const pipelining = new Pipelining(new RequestTurns());
   const port = await listening(t, {
     connection: (socket) => pipelining.attach(socket),
     request: (request, response) => {

@@ -7,6 +7,7 @@ export interface QuotaConfig {
   readonly tokenNewContainers: number;
   readonly familyTokens: number;
   readonly familyIssues: number;
+  readonly familyRequests: number;
   readonly familySecrets: number;
   readonly familyTasks: number;
   readonly familyTaskBytes: number;
@@ -40,6 +41,13 @@ export const QUOTAS: Settings<QuotaConfig> = {
     "unexpired tokens below a token that an administrator issued, revoked tokens included: stops a token that fills the " +
       "disk with records of tokens",
     integer(1, 100_000),
+  ),
+  familyRequests: one(
+    "--family-requests <number>",
+    32,
+    "requests to the API under way, of a token with all tokens below it, without administrators and live events: stops a customer " +
+      "that fills the memory with answers",
+    integer(1, 1_000_000),
   ),
   familyIssues: one(
     "--family-issues <number>",

@@ -32,6 +32,7 @@ import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
 import { limitsItself, setOwner } from "../unread.ts";
+import { endCount, endPart, type FamilyRequests } from "./family-requests.ts";
 import { isMetricsToken } from "./metrics-token.ts";
 import { nearPath } from "./near-path.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
@@ -59,6 +60,8 @@ export interface ApiDependencies {
   /** Sends records to a collector; null if the operator named none. */
   readonly drain: Pick<Drain, "losses"> | null;
   readonly runCounts: RunCounts;
+  /** Limits the requests of a family that are under way. */
+  readonly requests: FamilyRequests;
   readonly egressCounts: Pick<EgressCounts, "refused">;
   /** Returns all metrics in the text format of Prometheus. */
   readonly metricsText: () => Promise<string>;
@@ -127,12 +130,16 @@ export function resource(
     });
   }
   for (const [method, handler] of Object.entries(handlers)) {
-    api.on(method, path, (call) => {
+    api.on(method, path, async (call) => {
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
       if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
       // Also for a caller without a token: a path answers a misspelled parameter in one way.
       if (isApi) readQuery(call.env.incoming.url!, queries[method] ?? NO_QUERY);
-      return handler(call);
+      try {
+        return await handler(call);
+      } finally {
+        endPart(call.env.outgoing);
+      }
     });
   }
   api.on("OPTIONS", path, () => answer(204, null, preflightHeaders(methods)));
@@ -143,13 +150,15 @@ export function resource(
 
 export async function authenticate(
   call: Call,
-  { authenticator, config, tokens, metricsToken }: ApiDependencies,
+  { authenticator, config, tokens, metricsToken, requests }: ApiDependencies,
 ): Promise<Caller> {
   const { query } = parseTarget(call.env.incoming.url!);
   const { token } = readCredential(call.env.incoming, query, config.queryKey);
   const caller = await verify(token, call.env.incoming, authenticator, metricsToken);
   tokens.uses.seen(caller.claims);
   setOwner(call.env.outgoing, caller.family);
+  // An administrator's backend may serve many tenants at once.
+  if (!caller.claims.admin) requests.begin(caller.family, call.env.outgoing);
   return caller;
 }
 
@@ -252,6 +261,7 @@ export function sendShared(call: Call, bytes: Buffer, type: string, headers: rea
 export function beginStream(call: Call, type: string, headers: readonly string[]): ServerResponse {
   const { outgoing } = call.env;
   limitsItself(outgoing);
+  endCount(outgoing);
   outgoing.writeHead(200, Object.fromEntries(byName(["Content-Type", type, ...headers, ...COMMON])));
   outgoing.flushHeaders();
   return outgoing;

@@ -154,7 +154,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     token: "required",
     query: NOW,
     answers: [ok("the guests are replaced", restarted, { container: "acme", restarted: true })],
-    errors: [...TOKEN_ERRORS, "container_invalid", "token_limited"],
+    errors: [...TOKEN_ERRORS, "container_invalid"],
   },
   {
     method: "get",

@@ -91,6 +91,7 @@ export const TOKEN_ERRORS: readonly ProblemCode[] = [
   "token_missing",
   "token_invalid",
   "token_forbidden",
+  "token_limited",
   "auth_limited",
   "internal_error",
   "store_unavailable",

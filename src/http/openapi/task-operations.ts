@@ -87,7 +87,6 @@ const changeErrors = [
   ...errors,
   ...BODY_ERRORS,
   "precondition_failed",
-  "token_limited",
   "quota_exceeded",
   "code_too_large",
   "code_syntax",

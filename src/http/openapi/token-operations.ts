@@ -116,7 +116,7 @@ export const TOKEN_OPERATIONS: readonly Operation[] = [
         201,
       ),
     ],
-    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "token_limited", "quota_exceeded"],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "quota_exceeded"],
   },
   {
     method: "post",
@@ -163,6 +163,6 @@ export const TOKEN_OPERATIONS: readonly Operation[] = [
     token: "required",
     body: { isRequired: true, content: jsonContent(secrets, { API_KEY: "s3cret" }) },
     answers: [ok("the secrets are replaced", replaced, { jti: EXAMPLE_JTI, replaced: true })],
-    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "token_limited", "quota_exceeded"],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, "not_found", "quota_exceeded"],
   },
 ];

@@ -4,6 +4,7 @@ import type { TestContext } from "node:test";
 import { getRequestListener } from "@hono/node-server";
 
 import { makeApi } from "../../../src/http/api/api.ts";
+import { FamilyRequests } from "../../../src/http/api/family-requests.ts";
 import type { ApiDependencies } from "../../../src/http/api/route.ts";
 import { holdWrites } from "../../../src/http/unread.ts";
 import { NodeCredentials } from "../../../src/nodes/credential.ts";
@@ -60,6 +61,7 @@ export async function serveRecords(t: TestContext, peers: readonly Peer[] | null
   // The routes of records use no other parts of the service.
   const dependencies = {
     ...{ records, tokens, nodes, config: { queryKey: true }, proxies: { clientOf: () => CLIENT } },
+    requests: new FamilyRequests(32),
     authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
   } as unknown as ApiDependencies;
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { it } from "node:test";
+
+import { endCount, endPart, FamilyRequests } from "../../../src/http/api/family-requests.ts";
+
+const LIMITED = { code: "token_limited" };
+
+function begin(requests: FamilyRequests, family: string): ServerResponse {
+  const answer = new EventEmitter() as ServerResponse;
+  requests.begin(family, answer);
+  return answer;
+}
+
+it("a family has a number of requests under way, which end with their work and their answer", () => {
+  const requests = new FamilyRequests(2);
+  const [first] = [begin(requests, "a"), begin(requests, "a")];
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  begin(requests, "b");
+  // The client has left, but the work goes on.
+  first.emit("close");
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  endPart(first);
+  const second = begin(requests, "a");
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  // The other way around.
+  endPart(second);
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  second.emit("close");
+  begin(requests, "a");
+});
+
+it("a stream does not count, and ends once", () => {
+  const requests = new FamilyRequests(1);
+  const stream = begin(requests, "a");
+  endCount(stream);
+  const other = begin(requests, "a");
+  stream.emit("close");
+  endPart(stream);
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  endCount(other);
+  begin(requests, "a");
+});
+
+it("while all families have many requests, each has only its share", () => {
+  const requests = new FamilyRequests(100);
+  for (let count = 0; count < 100; count++) begin(requests, "a");
+  for (let count = 0; count < 28; count++) begin(requests, "b");
+  // 128 requests are under way: the share of two families is 64.
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  for (let count = 28; count < 64; count++) begin(requests, "b");
+  assert.throws(() => begin(requests, "b"), LIMITED);
+  begin(requests, "c");
+});
