@@ -47,6 +47,11 @@ const OWN_DESCRIPTORS = 64;
 /** The maximum number of connections of all guests. Each may buffer some hundred thousand bytes in the service. */
 const MAX_EGRESS_CONNECTIONS = 4_096;
 
+/**
+ * The maximum number of client connections, however many descriptors there are. A client without a token can make each hold
+ * 64 KiB that are not parsed, and heads of some hundred thousand bytes that wait for their turn.
+ */
+const MAX_CONNECTIONS = 16_384;
 /** One client network has at most this part of the connections, so that it takes several networks to use all of them. */
 const NETWORK_PARTS = 4;
 /** A network always has this many connections: a browser opens 6, and many users may share one address. */
@@ -65,7 +70,7 @@ export function capacityOf(
   const egressConnections = Math.min(MAX_EGRESS_CONNECTIONS, Math.floor(descriptors / 4));
   const others = OWN_DESCRIPTORS + (containers + spares) * GUEST_DESCRIPTORS + egressConnections;
   // A client needs no token to hold a connection, and without a free descriptor the service can start no guest.
-  const connections = Math.max(Math.floor(descriptors / 2), descriptors - others);
+  const connections = Math.min(MAX_CONNECTIONS, Math.max(Math.floor(descriptors / 2), descriptors - others));
   return {
     containers,
     containersOfFamily: tokenContainers ?? Math.min(CONTAINERS_OF_FAMILY, Math.ceil(containers / 2)),

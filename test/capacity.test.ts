@@ -27,14 +27,14 @@ describe("the capacity of a service", () => {
     assert.ok(connections + egressConnections + (guests.containers + guests.spares) * 3 <= MACHINE.descriptors!);
     const few = capacityOf(DEFAULTS, { ...MACHINE, descriptors: 1_024 });
     assert.deepEqual([few.connections, few.egressConnections], [512, 256]);
-    assert.equal(capacityOf(DEFAULTS, { ...MACHINE, descriptors: null }).connections, Infinity);
+    assert.equal(capacityOf(DEFAULTS, { ...MACHINE, descriptors: null }).connections, 16_384);
   });
 
   it("gives one client network at most a quarter of the connections, and at least 64", () => {
     const ofNetwork = (descriptors: number | null): number =>
       capacityOf(DEFAULTS, { ...MACHINE, descriptors }).connectionsOfNetwork;
     assert.equal(ofNetwork(65_536), Math.floor(capacityOf(DEFAULTS, MACHINE).connections / 4));
-    assert.deepEqual([ofNetwork(1_024), ofNetwork(256), ofNetwork(null)], [128, 64, Infinity]);
+    assert.deepEqual([ofNetwork(1_024), ofNetwork(256), ofNetwork(null)], [128, 64, 4_096]);
   });
 });
 

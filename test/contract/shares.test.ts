@@ -17,7 +17,7 @@ const SENDERS = 68;
 let service: Service;
 
 before(async () => {
-  service = await startService([...NO_WALL, "--token-containers", "100"]);
+  service = await startService([...NO_WALL, "--token-containers", "100", "--family-requests", "1000"]);
 });
 after(() => service.stop());
 
@@ -125,7 +125,7 @@ describe("the memory of bodies", () => {
     for (const { answer } of sent) assert.match(answer(), /^HTTP\/1\.1 (?:200|503) /);
   });
 
-  it("is used by bodies of the API until they are read, and too many of them are rejected", async () => {
+  it("is shared by bodies of the API: others are served while many wait to be read", async () => {
     const greedy = await service.issue({ containers: ["keeper"], can: ["tasks"] });
     const sent: Sent[] = [];
     for (let index = 0; index < SENDERS / 2; index++) {
@@ -136,9 +136,11 @@ describe("the memory of bodies", () => {
     await assertServed();
     await until(() => sent.every(({ answer }) => answer() !== ""), "all are answered");
     for (const { socket } of sent) socket.destroy();
-    const refused = sent.filter(({ answer }) => answer().includes('"code":"overloaded"'));
-    assert.ok(refused.length > 0, "all tasks were stored");
-    assert.ok(refused.length < sent.length, "no task was stored");
+    for (const { answer } of sent) assert.match(answer(), /^HTTP\/1\.1 (?:20[01]|503) /);
+    assert.ok(
+      sent.some(({ answer }) => answer().startsWith("HTTP/1.1 201 ")),
+      "no task was stored",
+    );
   });
 
   it("cannot be used up by callers of a public task without a token", async () => {
@@ -158,7 +160,7 @@ describe("the memory of unread answers", () => {
     const path = "/api/tasks/greedy-api/large";
     assert.equal((await service.request("PUT", path, { token: greedy, json })).status, 201);
     const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${greedy}\r\n\r\n`;
-    const sockets = Array.from({ length: 12 }, () => {
+    const sockets = Array.from({ length: 20 }, () => {
       const socket = connect(service.port, "127.0.0.1");
       socket.on("error", () => {}).pause();
       socket.write(head.repeat(30));
@@ -181,7 +183,7 @@ describe("the memory of unread answers", () => {
       }),
     );
     for (const socket of sockets) socket.destroy();
-    // 12 times 30 MiB is more than the maximum for all answers together.
+    // 20 times 20 MiB, the answers to the requests that Node parses at once, are more than the maximum for all answers together.
     assert.ok(
       read.some((bytes) => bytes < 30 * MIB),
       "no connection was cut",

@@ -4,6 +4,7 @@ import { openLauncher } from "../../src/sandbox/launcher/launcher.ts";
 import { sandboxOf } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import { isPrivileged } from "../../src/sandbox/privilege.ts";
+import { drawn } from "../seeded.ts";
 import { sandboxSuite } from "../suites/sandbox.ts";
 import { confinements, openConfinedBy } from "./confined-by.ts";
 
@@ -18,9 +19,8 @@ sandboxSuite("none", async (options) => sandboxOf(await openLocalSandbox({ ...op
 
 // A launcher is used only by a service that is started as root.
 if (isPrivileged()) {
-  sandboxSuite("namespaces behind a launcher", (options) => openLauncher(options, onLost));
-  sandboxSuite("confined behind a launcher", (options) => openLauncher({ ...options, isolation: "confined" }, onLost));
-  sandboxSuite("none behind a launcher", (options) => openLauncher({ ...options, isolation: "none" }, onLost));
+  for (const isolation of drawn("levels behind a launcher", ["namespaces", "confined", "none"] as const, 1))
+    sandboxSuite(`${isolation} behind a launcher`, (options) => openLauncher({ ...options, isolation }, onLost));
 }
 
 function onLost(error: Error): void {
