@@ -33,7 +33,7 @@ const ALONE = [
 const AT_ONCE = Math.ceil(2.5 * Math.min(availableParallelism(), 4));
 const MOST_AT_ONCE = AT_ONCE + 3;
 /** The part of the processor time that is idle before a further file begins, and the time in which it is measured. */
-const IDLE_PART = 0.12;
+const IDLE_PART = 0.3;
 const IDLE_MS = 1_000;
 const IS_LONG = process.env["LONG"] === "1";
 

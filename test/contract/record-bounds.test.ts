@@ -61,10 +61,12 @@ describe("a bound of records that an operator sets", () => {
     const query = { by: "container" };
     for (const [at, token] of tokens.entries()) await service.run(`u-${at}`, "1", { token });
     const { usage } = (await service.request("GET", "/api/usage", { query, token: parent })).json() as {
-      usage: { container: string; runs: { ok: number } }[];
+      usage: { container: string; from: string; runs: { ok: number } }[];
     };
     const named = usage.filter(({ container }) => container !== "(other)");
-    assert.equal(named.length, 5);
+    // An hour may begin in the middle of the runs.
+    const hours = new Set(named.map(({ from }) => from)).size;
+    assert.ok(hours <= 2 && named.length <= 5 * hours && named.length >= 5, `${named.length} in ${hours} hours`);
     assert.equal(
       usage.reduce((sum, { runs }) => sum + runs.ok, 0),
       50,

@@ -109,10 +109,11 @@ describe("the secrets of a token", () => {
     const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
     await ask("last-words", token, { query: { how: "host" } });
     // The log has the last line of the guest. A V8 without memory sometimes writes a line after that of the task.
-    await until(async () => {
+    const hasLastLine = async (): Promise<boolean> => {
       await ask("last-words", token, { query: { how: "exit" } });
       return service.stderr().includes("boom [secret]");
-    }, "the log has the last line of the task");
+    };
+    await until(hasLastLine, "the log has the last line of the task", 60_000);
     await service.logLine((line) => line.includes("egress refused") && line.includes("[secret].internal"));
     assert.ok(!service.stderr().toLowerCase().includes(secret.toLowerCase()));
   });

@@ -173,7 +173,7 @@ describe("the memory of unread answers", () => {
       const open = await openPorts();
       return sockets.some(({ localPort }) => !open.has(localPort!));
     };
-    await until(isAnyCut, "a connection was cut");
+    await until(isAnyCut, "a connection was cut", 60_000);
     const read = await Promise.all(
       sockets.map(async (socket) => {
         let bytes = 0;
