@@ -275,11 +275,16 @@ const WORST: readonly Worst[] = [
     make: () =>
       Promise.resolve(async () => {
         const sockets = Array.from({ length: 100 }, () => connect(service.port, "127.0.0.1"));
-        for (const socket of sockets) socket.on("error", () => {}).resume();
+        const answered = sockets.map((socket) =>
+          once(
+            socket.on("error", () => {}),
+            "data",
+          ),
+        );
         const heads = `GET /healthz HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(950)}\r\n`.repeat(24);
         for (const socket of sockets) socket.write(heads);
         const answer = await service.request("GET", "/healthz", { token: null });
-        await Promise.all(sockets.map((socket) => once(socket, "data")));
+        await Promise.all(answered);
         for (const socket of sockets) socket.destroy();
         return answer;
       }),
