@@ -41,8 +41,10 @@ export class FamilyRequests {
     }
     this.#counts.set(family, count + 1);
     this.#all += 1;
-    holds.set(answer, { parts: 2, end: () => this.#leave(family) });
-    answer.once("close", () => endPart(answer));
+    // The client may have left while its token was verified. Its answer then closes no more.
+    const isClosed = answer.destroyed;
+    holds.set(answer, { parts: isClosed ? 1 : 2, end: () => this.#leave(family) });
+    if (!isClosed) answer.once("close", () => endPart(answer));
   }
 
   #leave(family: string): void {

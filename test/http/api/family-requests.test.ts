@@ -31,6 +31,15 @@ it("a family has a number of requests under way, which end with their work and t
   begin(requests, "a");
 });
 
+it("a request whose client left before its token was verified ends with its work", () => {
+  const requests = new FamilyRequests(1);
+  const gone = Object.assign(new EventEmitter(), { destroyed: true }) as unknown as ServerResponse;
+  requests.begin("a", gone);
+  assert.throws(() => begin(requests, "a"), LIMITED);
+  endPart(gone);
+  begin(requests, "a");
+});
+
 it("a stream does not count, and ends once", () => {
   const requests = new FamilyRequests(1);
   const stream = begin(requests, "a");
