@@ -59,7 +59,8 @@ export class Pipelining {
     };
     socket.push = (chunk: Buffer | null) => {
       const isWaiting = pieces.length > 0;
-      pieces.push(...(chunk === null ? [null] : piecesOf(chunk)));
+      if (chunk === null || chunk.length <= PIECE_BYTES) pieces.push(chunk);
+      else for (let at = 0; at < chunk.length; at += PIECE_BYTES) pieces.push(chunk.subarray(at, at + PIECE_BYTES));
       if (!isWaiting) this.#turns.begin(socket, networkOf, passFirst);
       return pieces.length === 0 && wantsMore;
     };
@@ -82,11 +83,4 @@ export class Pipelining {
     response.once("close", () => unanswered.delete(response));
     return true;
   }
-}
-
-function piecesOf(chunk: Buffer): Buffer[] {
-  if (chunk.length <= PIECE_BYTES) return [chunk];
-  return Array.from({ length: Math.ceil(chunk.length / PIECE_BYTES) }, (_, at) => {
-    return chunk.subarray(at * PIECE_BYTES, (at + 1) * PIECE_BYTES);
-  });
 }

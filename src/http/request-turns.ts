@@ -3,6 +3,9 @@ const BUDGET_MS = 2;
 /** The most waiting requests that begin in one turn. */
 const BATCH = 64;
 
+/** No turn of the event loop. */
+const NONE = -1;
+
 type Work = () => void;
 
 /**
@@ -16,8 +19,10 @@ export class RequestTurns {
   /** The waiting requests of each network by their connection. The network with the next turn is first. */
   readonly #networks = new Map<string, Map<object, Work[]>>();
   #count = 0;
-  /** When the first request of this turn of the event loop began; null before. */
-  #beganMs: number | null = null;
+  /** A turn of the event loop, and when its first request began. */
+  #turn = NONE;
+  #beganMs = -Infinity;
+  #isServing = false;
 
   /** @param now returns milliseconds */
   constructor(now: () => number = () => performance.now()) {
@@ -32,6 +37,10 @@ export class RequestTurns {
   begin(connection: object, networkOf: () => string, work: Work): void {
     if (this.#networks.size === 0 && this.#hasTime()) return work();
     this.#count += 1;
+    if (!this.#isServing) {
+      this.#isServing = true;
+      setImmediate(this.#serve);
+    }
     const network = networkOf();
     let connections = this.#networks.get(network);
     if (!connections) this.#networks.set(network, (connections = new Map<object, Work[]>()));
@@ -42,24 +51,28 @@ export class RequestTurns {
 
   /** Whether this turn of the event loop has time left. The first call of a turn begins it. */
   #hasTime(): boolean {
-    if (this.#beganMs !== null) return this.#now() - this.#beganMs < BUDGET_MS;
-    this.#beganMs = this.#now();
-    setImmediate(this.#endTurn);
+    const now = this.#now();
+    // Short turns count as one, so that most requests need not ask for the turn.
+    if (now - this.#beganMs < BUDGET_MS) return true;
+    const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
+    if (turn === this.#turn) return false;
+    this.#turn = turn;
+    this.#beganMs = now;
     return true;
   }
 
-  readonly #endTurn = (): void => {
-    this.#beganMs = null;
-    if (this.#networks.size === 0) return;
+  readonly #serve = (): void => {
+    this.#isServing = this.#count > 0;
+    if (!this.#isServing) return;
+    this.#turn = NONE;
+    this.#beganMs = -Infinity;
     // Each in its own callback, because the promises of a request continue after the callback, and count as its time.
     for (let left = Math.min(this.#count, BATCH); left > 0; left--) setImmediate(this.#beginNext);
-    setImmediate(this.#endTurn);
+    setImmediate(this.#serve);
   };
 
   readonly #beginNext = (): void => {
-    if (this.#networks.size === 0) return;
-    this.#beganMs ??= this.#now();
-    if (this.#now() - this.#beganMs < BUDGET_MS) this.#take()();
+    if (this.#count > 0 && this.#hasTime()) this.#take()();
   };
 
   /** Removes the next request, and puts its connection and its network at the end. */
