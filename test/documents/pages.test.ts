@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, it } from "node:test";
 
 import type { Command } from "commander";
 
-import { program } from "../src/cli/program.ts";
-import { SETTINGS } from "../src/config.ts";
+import { program } from "../../src/cli/program.ts";
+import { SETTINGS } from "../../src/config.ts";
+import { pages } from "./page-blocks.ts";
 
-const ROOT = path.join(import.meta.dirname, "..");
-const PAGES = ["README.md", "SECURITY.md", "AGENTS.md", "CHANGELOG.md", "client/README.md", ...pagesBelow("docs")];
+const ROOT = path.join(import.meta.dirname, "../..");
+const PAGES = pages();
 const README_LINES = 100;
 /** The maximum number of characters of a cell. A terminal wraps a longer cell so often that its row is not readable. */
 const CELL_CHARACTERS = 200;
@@ -82,11 +83,6 @@ describe("the documents", () => {
     );
   });
 });
-
-function pagesBelow(folder: string): string[] {
-  const names = readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".md")).map((name) => path.join(folder, name));
-}
 
 function read(page: string): string {
   return readFileSync(path.join(ROOT, page), "utf8");

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+
+import { EXAMPLE_PAGES } from "../client/examples.ts";
+import { freePort } from "../ports.ts";
+import { startRedis } from "../redis/server.ts";
+import { type Block, blocksOf, pages } from "./page-blocks.ts";
+import { expected, outputsOf, scriptOf, type Step, stepsOf } from "./page-script.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+const TIMEOUT_MS = 120_000;
+const execute = promisify(execFile);
+/** Starts the service of a page that does not start one. */
+const SERVE = "scripts/node dist/main.js serve";
+const SHELL: ReadonlySet<string> = new Set(["sh", "console"]);
+const CODE: ReadonlySet<string> = new Set(["js", "ts"]);
+/** What a page names that no test machine has, and the same for a test. */
+const REDIS = "redis://:password@10.0.0.5:6379";
+const CONFIGURATION = "/etc/caisson";
+/** A program of other people that the pages show; its test double prints a secret. */
+const PASS = "#!/bin/sh\necho secret-of-a-password-manager\n";
+
+const all = pages().map((page) => ({ page, blocks: blocksOf(page).filter(({ coveredBy }) => coveredBy === null) }));
+
+describe("the blocks of the pages", () => {
+  it("name existing tests where they cannot run here", () => {
+    const named = pages().flatMap((page) => blocksOf(page).map(({ coveredBy }) => coveredBy ?? "README.md"));
+    assert.deepEqual(
+      named.filter((file) => !existsSync(path.join(ROOT, file))),
+      [],
+    );
+  });
+
+  it("are JSON where they say so", () => {
+    for (const { text } of all.flatMap(({ blocks }) => blocks.filter(({ language }) => language === "json"))) {
+      JSON.parse(text);
+    }
+  });
+
+  it("are all tested in one of these ways", () => {
+    const known = new Set([...SHELL, ...CODE, "json"]);
+    const others = all.flatMap(({ page, blocks }) =>
+      blocks.filter(({ language }) => !known.has(language)).map(({ language }) => `${page}: ${language}`),
+    );
+    assert.deepEqual(others, []);
+  });
+});
+
+for (const { page, blocks } of all) {
+  const usable = blocks.filter(({ language }) => SHELL.has(language) || (CODE.has(language) && !hasExamples(page)));
+  if (usable.length > 0) it(`the commands of ${page} do what it says`, () => checkPage(usable));
+}
+
+/** Whether the code of a page is tested by the examples of the client. */
+function hasExamples(page: string): boolean {
+  return EXAMPLE_PAGES.includes(page);
+}
+
+async function checkPage(blocks: readonly Block[]): Promise<void> {
+  await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-documents-"));
+  await fill(folder.path);
+  const port = await freePort();
+  const steps = (await Promise.all(blocks.map((block, at) => prepare(folder.path, block, at)))).flat();
+  const text = steps.map(({ command }) => command).join("\n");
+  await using redis = text.includes(REDIS) ? await startRedis() : null;
+  await redis?.client.config("SET", "requirepass", "password");
+  const here = (words: string): string =>
+    words
+      .replaceAll("127.0.0.1:7070", `127.0.0.1:${port}`)
+      .replaceAll(CONFIGURATION, path.join(folder.path, "etc"))
+      .replaceAll(REDIS, `redis://:password@127.0.0.1:${redis?.port}`);
+
+  const environment = {
+    ...process.env,
+    PATH: `${path.join(folder.path, "programs")}:${process.env["PATH"]}`,
+    HOME: folder.path,
+    XDG_CONFIG_HOME: path.join(folder.path, "config"),
+    CAISSON_DATA: path.join(folder.path, "data"),
+    CAISSON_PORT: String(port),
+    // Only the report on the sandbox depends on it.
+    ...(/\bdoctor\b/.test(text) ? {} : { CAISSON_ISOLATION: "none" }),
+  };
+  const outputs = await runScript(folder.path, here(scriptOf(steps, SERVE)), environment);
+  for (const [at, { command, answer }] of steps.entries()) {
+    if (answer === null) assert.doesNotMatch(outputs[at]!, /"type":"\/errors#/, command);
+    else assert.match(outputs[at]!.trim(), expected(here(answer)), command);
+  }
+}
+
+/** @returns the output of each command. @throws {Error} with what the script printed last if it fails */
+async function runScript(cwd: string, script: string, env: NodeJS.ProcessEnv): Promise<string[]> {
+  try {
+    const { stdout } = await execute("sh", ["-c", script], { cwd, env, timeout: TIMEOUT_MS });
+    return outputsOf(stdout);
+  } catch (error) {
+    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: unknown };
+    const outputs = outputsOf(stdout);
+    throw new Error(`command ${outputs.length} failed with ${String(code)}: ${outputs.at(-1)}\n${stderr}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Writes a block that is a file, and returns the commands of a block. Code without a file must be valid as a task. */
+async function prepare(folder: string, block: Block, at: number): Promise<Step[]> {
+  if (block.file !== null) await writeFile(path.join(folder, block.file), block.text);
+  if (SHELL.has(block.language)) return stepsOf(block);
+  if (block.file !== null) return [];
+  const name = `block-${at}.${block.language}`;
+  await writeFile(path.join(folder, name), block.text);
+  const type = block.language === "ts" ? "typescript" : "javascript";
+  const command = `curl -sS -X PUT -H "Authorization: Bearer $(cat data/admin.token)" -H "Content-Type: application/${type}" \
+    --data-binary @${name} http://127.0.0.1:7070/api/tasks/documents/${name}`;
+  return [{ command, answer: null }];
+}
+
+/** Makes a folder in which commands find a checkout, and whose data is separate. */
+async function fill(folder: string): Promise<void> {
+  for (const name of readdirSync(ROOT)) {
+    if (name !== "data" && name !== ".git") await symlink(path.join(ROOT, name), path.join(folder, name));
+  }
+  for (const name of ["data", "etc", "programs"]) await mkdir(path.join(folder, name));
+  await writeFile(path.join(folder, "programs/pass"), PASS);
+  await chmod(path.join(folder, "programs/pass"), 0o755);
+}
