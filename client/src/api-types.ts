@@ -226,6 +226,8 @@ export type RestartedContainer = {
 export type ContainerPage = {
   containers: {
     container: string;
+    limits: Limits;
+    /** the same limits as in `limits` */
     policy: {
       limits: Limits;
     };

@@ -187,7 +187,7 @@ export class Code {
     if (result === undefined) {
       const line = this.#parsed!.unreturned?.() ?? null;
       if (line !== null) run.reportUnreturned(line);
-    }
+    } else if (this.#parsed!.isEnvelope) run.reportHint("envelope", "");
     answer(run, result);
   }
 

@@ -2,6 +2,7 @@ import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { countText } from "./compilation-cache.ts";
+import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
@@ -34,6 +35,8 @@ export interface ParsedCode {
    * for a body that has returned nothing; absent for any other text.
    */
   readonly unreturned?: () => number | null;
+  /** Whether the text is an envelope that was not sent as JSON, so that it is an expression. */
+  readonly isEnvelope?: boolean;
   /** Whether the text is given the context of the run. */
   readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
@@ -80,7 +83,8 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   if (expression) {
     noteStart(codeId, text, triviaLength(text));
     // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
-    return codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
+    const code = codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
+    return isEnvelope(text) ? Object.assign(code, { isEnvelope: true }) : code;
   }
   const body = parseBody(text, url);
   if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, body.text, body), body.text);

@@ -1,5 +1,6 @@
 import { types } from "node:util";
 
+import { emptiedIn } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
@@ -54,7 +55,10 @@ function deliver(run: Run, value: unknown): void {
       if (isResponse(value)) return streamResponse(run, value);
       if (isStreamed(value)) return stream(run, value, MAX_RESULT_BYTES);
     }
-    return run.result(jsonOf(value));
+    const json = jsonOf(value);
+    const emptied = typeof value === "string" ? null : emptiedIn(value, json);
+    if (emptied) run.reportHint(emptied.hint, emptied.path);
+    return run.result(json);
   });
 }
 

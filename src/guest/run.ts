@@ -4,6 +4,7 @@ import { bytesFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
+import { encodeResultHint, type ResultHint } from "../wire/result-hints.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
@@ -165,6 +166,11 @@ export class Run {
     const payload = allocate(4);
     writeUInt32LE(payload, line, 0);
     send(bytesFrame(FROM_GUEST.unreturned, this.id, payload));
+  }
+
+  /** Reports that the result, which follows, is probably not what the author of the code meant. */
+  reportHint(hint: ResultHint, path: string): void {
+    if (!this.over) send(bytesFrame(FROM_GUEST.resultHint, this.id, encodeResultHint(hint, path)));
   }
 
   result(json: string): void {

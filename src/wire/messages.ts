@@ -100,6 +100,8 @@ export const FROM_GUEST = {
   reset: 84,
   /** id: lookup; the guest chooses it, and it is independent of stream ids. Payload: run id u32, then `LookupMessage` as JSON. */
   lookup: 85,
+  /** id: run. Payload: see `encodeResultHint`. The result, which follows, is probably not what the author of the code meant. */
+  resultHint: 86,
 } as const;
 
 /** The bytes of a body or a stream that may be in transit before the receiver grants more. */

@@ -12,6 +12,7 @@ const FLAGS = [...NO_WALL, "--container-limit", "day=50", "--container-limit", "
 
 interface Entry {
   container: string;
+  limits: Partial<LimitRecord>;
   policy: { limits: Partial<LimitRecord> };
   used: LimitRecord;
   parties: number;
@@ -59,7 +60,7 @@ function policyOf(limits: object): object {
 
 /** What the list has for that container. */
 function entryOf(limits: object): object {
-  return { policy: { limits }, ...NOTHING_ELSE };
+  return { limits, policy: { limits }, ...NOTHING_ELSE };
 }
 
 describe("the policy of a container", () => {

@@ -284,7 +284,7 @@ describe("PATCH of a container", () => {
       containers: Record<string, unknown>[];
     };
     const [{ used: _, ...entry }] = page as [Record<string, unknown>];
-    const nothing = { policy: { limits: {} }, suspended: null, parties: 0, running: 0 };
+    const nothing = { limits: {}, policy: { limits: {} }, suspended: null, parties: 0, running: 0 };
     assert.deepEqual(entry, { container: "list-b", labels: { team: "green" }, description: "b", ...nothing });
   });
 

@@ -34,7 +34,7 @@ export class GuestRun {
   streaming = false;
   /** Whether it has called `waitUntil`, so that it does not end with its answer. */
   waits = false;
-  /** Whether the guest has reported that its code returned nothing. */
+  /** Whether the guest has reported that its result is probably not what the author of its code meant. */
   hasHint = false;
   /** Whether it has its answer, or its client has left. Its `waitUntil` work continues. */
   answered = false;
@@ -80,8 +80,8 @@ export class GuestRun {
  */
 export interface RunListener {
   result(json: Buffer): void;
-  /** The code returned nothing, although its last statement, in this line, has a value. The result follows. */
-  unreturned?(line: number): void;
+  /** The result, which follows, is probably not what the author of the code meant. */
+  hinted?(hint: string): void;
   /** @param answersBy as the guest reports it of the code */
   head(head: HeadMessage, answersBy: AnswersBy): void;
   data(bytes: Buffer): void;

@@ -1,12 +1,14 @@
 import type { Gateway } from "../../egress/gateway.ts";
 import type { Problem } from "../../errors.ts";
 import { FROM_GUEST } from "../../wire/messages.ts";
+import { decodeResultHint } from "../../wire/result-hints.ts";
 import type { Heartbeat } from "../watch/heartbeat.ts";
 import type { CodeTable } from "./code-table.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import type { GuestRun } from "./guest-run.ts";
 import type { Noise } from "./noise.ts";
 import { parseFault } from "./parse-messages.ts";
+import { resultHint, unreturnedHint } from "./result-hints.ts";
 import type { PastLogs } from "./run-log.ts";
 import type { RunTable } from "./run-table.ts";
 import type { Upload } from "./upload.ts";
@@ -85,7 +87,13 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
       if (payload.length !== 4) return refuse("a report without its number");
       return guest.stalled(id, guestRun, payload.readUInt32LE());
     case FROM_GUEST.unreturned:
-      return receiveUnreturned(guest, guestRun, payload);
+      if (payload.length !== 4) return refuse("a line that is not a number");
+      return receiveHint(guest, guestRun, unreturnedHint(payload.readUInt32LE()));
+    case FROM_GUEST.resultHint: {
+      const decoded = decodeResultHint(payload);
+      if (!decoded) return refuse("a hint of an unknown form");
+      return receiveHint(guest, guestRun, resultHint(decoded.hint, decoded.path));
+    }
     case FROM_GUEST.result:
       if (guestRun.streaming) return refuse("a result after a head");
       guestRun.listener.result(payload);
@@ -107,11 +115,11 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
   }
 }
 
-function receiveUnreturned(guest: FrameTarget, guestRun: GuestRun, payload: Buffer): void {
-  if (payload.length !== 4) return refuse("a line that is not a number");
+/** Passes the first hint of a run on. */
+function receiveHint(guest: FrameTarget, guestRun: GuestRun, hint: string): void {
   if (guestRun.hasHint) return countUnsolicited(guest);
   guestRun.hasHint = true;
-  guestRun.listener.unreturned?.(payload.readUInt32LE());
+  guestRun.listener.hinted?.(hint);
 }
 
 /** Handles a log line or late error, perhaps of an ended run. The id 0 means the only run in flight, if there is only one. */

@@ -58,6 +58,8 @@ async function describe(
       const { limits, ...policy } = policies.get(container) ?? NO_POLICY;
       entries.push({
         container,
+        limits,
+        // The first form of this list, for clients that read it.
         policy: { limits },
         ...describePolicy(policy),
         used: useRecord(uses[index]!),

@@ -32,7 +32,8 @@ const page = named(
     containers: z.array(
       z.object({
         container: z.string(),
-        policy: z.object({ limits: LIMITS }),
+        limits: LIMITS,
+        policy: z.object({ limits: LIMITS }).meta({ description: "the same limits as in `limits`", deprecated: true }),
         ...described,
         used: USED.meta({ description: "the runs that count now" }),
         parties: z.int().meta({ description: "the guests and places of the container" }),
@@ -46,6 +47,7 @@ const EXAMPLE_PAGE = {
   containers: [
     {
       container: "acme",
+      ...EXAMPLE_REQUEST,
       policy: EXAMPLE_REQUEST,
       ...EXAMPLE_DESCRIBED,
       used: { second: 0, minute: 2, hour: 60, day: 60, week: 60, month: 60 },

@@ -109,9 +109,9 @@ export class Execution implements RunListener {
     this.#guest?.cancel(this.#id, problem);
   }
 
-  unreturned(line: number): void {
-    this.#hint = `The code returned nothing: put return before its last statement, in line ${line}.`;
-    this.#observer.hinted(this.#hint);
+  hinted(hint: string): void {
+    this.#hint = hint;
+    this.#observer.hinted(hint);
   }
 
   result(json: Buffer): void {

@@ -75,8 +75,69 @@ describe("a body that returns nothing, and whose last statement is an expression
   });
 });
 
+describe("a result of which JSON keeps nothing", () => {
+  const lost: [code: string, place: string, what: RegExp][] = [
+    ["new Map([[1, 2]])", "", /^The result has a Map, .*Object\.fromEntries/],
+    ["new Set([1])", "", /a Set, .*\[\.\.\.set\]/],
+    ["return [1, 2].map(async (n) => n)", "[0]", /is a promise, .*Promise\.all/],
+    ["export default () => ({ user: Promise.resolve(1), a: {} })", ".user", /is a promise, .*await it first/],
+    ["module.exports = (cb) => cb(null, { a: { b: new Map() } })", ".a.b", /is a Map/],
+    ["({ error: new Error('x') })", ".error", /is an error, .*return its message/],
+    ["({ found: /a/ })", ".found", /is a regular expression/],
+    ["({ res: await fetch('data:,1') })", ".res", /is a Request or a Response/],
+    ["({ headers: new Headers({ a: 'b' }) })", ".headers", /Object\.fromEntries/],
+    ["new Map([[1, 2]]).keys()", "", /an iterator, .*\[\.\.\.iterator\]/],
+    ["class A { #b = 1 } return { a: [new A()] }", ".a[0]", /instance of a class without public fields/],
+    ["({ run: () => 1 })", ".run", /is a function, which JSON leaves out/],
+    ["({ 'a b': new Map() })", "", /^The result has a Map/],
+    ["0 / 0", "", /^The result is NaN or infinite/],
+  ];
+  for (const [code, place, what] of lost) {
+    it(`has a hint with its place: ${code}`, async () => {
+      const hint = (await hintOf(code))[1] ?? "(no hint)";
+      assert.match(hint, what);
+      assert.ok(place === "" || hint.startsWith(`result${place} is `), hint);
+    });
+  }
+
+  it("has the hint in the answer of /api/run", async () => {
+    const answer = await service.run("hint", "new Map()");
+    assert.deepEqual([answer.status, answer.text], [200, "{}"]);
+    assert.match(answer.headers["caisson-hint"]!, /a Map/);
+  });
+
+  it("is looked for without calling code of the task", async () => {
+    const trap = "throw new Error('called')";
+    const code = `let n = 0;
+const value = { a: {}, get b() { if (n++) { ${trap} } return {} } };
+return [value, new Proxy({}, { getPrototypeOf() { ${trap} } })]`;
+    assert.deepEqual(await hintOf(code), [[{ a: {}, b: {} }, {}], null]);
+  });
+});
+
+describe("an envelope that is not sent as JSON", () => {
+  it("is an expression, and its answer says how to send it", async () => {
+    const body = '{"code": "return context.data", "data": {"n": 1}}';
+    for (const type of [undefined, "text/plain"]) {
+      const headers = type === undefined ? {} : { "Content-Type": type };
+      const answer = await service.run("hint", body, { headers });
+      assert.deepEqual([answer.status, answer.json()], [200, JSON.parse(body)]);
+      assert.match(answer.headers["caisson-hint"]!, /is an envelope .*Content-Type: application\/json\.$/);
+    }
+    for (const other of ['{"code": 1}', '{"code": "x", "status": 2}', '{"data": "code"}']) {
+      assert.equal((await service.run("hint", other)).headers["caisson-hint"], undefined, other);
+    }
+  });
+});
+
 describe("any other code", () => {
   const others = [
+    "({ a: {}, b: [], c: [{}], d: undefined, e: Object.create(null) })",
+    "({ a: new Date(0), b: {}, c: new Number(1) })",
+    "({ a: {}, toJSON() { return {} } })",
+    "new (class { toJSON() { return {} } })()",
+    "null",
+    "[NaN]",
     "return undefined",
     "const a = 6; return a * 7",
     "const a = 6; console.log(a)",

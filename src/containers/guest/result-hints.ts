@@ -1,0 +1,31 @@
+import type { ResultHint } from "../../wire/result-hints.ts";
+
+/** Returns the hint for code that returned nothing, although its last statement has a value. */
+export function unreturnedHint(line: number): string {
+  return `The code returned nothing: put return before its last statement, in line ${line}.`;
+}
+
+/** Returns the hint for a result that is probably not what the author meant. @param path of the value in the result */
+export function resultHint(hint: ResultHint, path: string): string {
+  if (hint === "envelope") {
+    return "The code is an envelope with the member code, so its result is that object: send it with Content-Type: application/json.";
+  }
+  if (hint === "number") return "The result is NaN or infinite. JSON has no such number, so it is null.";
+  const { what, fix } = EMPTIED[hint];
+  const where = path === "" ? "The result has" : `result${path} is`;
+  const effect = hint === "function" ? "which JSON leaves out" : "of which JSON keeps nothing";
+  return `${where} ${what}, ${effect}: ${fix}.`;
+}
+
+const EMPTIED: Readonly<Record<Exclude<ResultHint, "envelope" | "number">, { what: string; fix: string }>> = {
+  promise: { what: "a promise", fix: "await it first; for a list, return await Promise.all(list)" },
+  map: { what: "a Map", fix: "return Object.fromEntries(map) or [...map]" },
+  set: { what: "a Set", fix: "return [...set]" },
+  iterator: { what: "an iterator", fix: "return [...iterator]" },
+  error: { what: "an error", fix: "return its message, or throw the error" },
+  pattern: { what: "a regular expression", fix: "return String(pattern)" },
+  response: { what: "a Request or a Response", fix: "return await response.json() of it, or the Response alone" },
+  headers: { what: "a list of headers or parameters", fix: "return Object.fromEntries(list)" },
+  function: { what: "a function", fix: "call it, and return its result" },
+  instance: { what: "an instance of a class without public fields", fix: "return the values, or add a method toJSON" },
+};

@@ -1,0 +1,101 @@
+import { types } from "node:util";
+
+import { isPath, type ResultHint } from "../wire/result-hints.ts";
+
+/** A longer result is not looked at: finding `{}` in its JSON takes a small part of the time that JSON.stringify took. */
+const MAX_CHARACTERS = 64 * 1024;
+/** The values of one result that are looked at. A result has most of them only if it has many empty objects. */
+const MAX_VALUES = 1_000;
+const MAX_DEPTH = 8;
+
+const { isArray } = Array;
+const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
+const { isBoxedPrimitive, isMap, isMapIterator, isNativeError, isPromise, isProxy, isRegExp, isSet, isSetIterator } =
+  types;
+const plain = Object.prototype;
+const toTag = Symbol.toStringTag;
+
+/** A value that JSON empties, and where it is. */
+export interface Emptied {
+  readonly hint: ResultHint;
+  /** The path of the value in the result, or an empty text if the value is the result, or its path has unusual names. */
+  readonly path: string;
+}
+
+/**
+ * Returns the first value of a result of which JSON keeps nothing, although it holds something: a promise, a Map, an error, an
+ * instance of a class. Never calls code of the task: getters and proxies are skipped.
+ *
+ * @param text the JSON of the result
+ */
+export function emptiedIn(value: unknown, text: string): Emptied | null {
+  if (typeof value !== "object") {
+    return typeof value === "number" && text === "null" ? { hint: "number", path: "" } : null;
+  }
+  if (value === null || text.length > MAX_CHARACTERS || !text.includes("{}")) return null;
+  const search: Search = { left: MAX_VALUES };
+  try {
+    const found = find(value, "", 0, search);
+    return found && (isPath(found.path) ? found : { ...found, path: "" });
+  } catch {
+    // The task replaced a built-in that is used here.
+    return null;
+  }
+}
+
+interface Search {
+  /** The values that may still be looked at. */
+  left: number;
+}
+
+function find(value: object, path: string, depth: number, search: Search): Emptied | null {
+  search.left -= 1;
+  if (search.left < 0 || depth > MAX_DEPTH || isProxy(value)) return null;
+  const isList = isArray(value);
+  const isPlain = isList || getPrototypeOf(value) === plain;
+  const names = keys(value);
+  if (!isPlain) {
+    if ("toJSON" in value || isBoxedPrimitive(value)) return null;
+    if (names.length === 0 && getPrototypeOf(value) !== null) return { hint: kindOf(value), path };
+  }
+  let functionAt: string | null = null;
+  let isEmpty = names.length > 0;
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index]!;
+    const member: unknown = getOwnPropertyDescriptor(value, name)?.value;
+    const step = isList ? `${path}[${name}]` : `${path}.${name}`;
+    if (typeof member === "function") functionAt ??= step;
+    else if (member !== undefined) isEmpty = false;
+    if (typeof member !== "object" || member === null) continue;
+    const found = find(member, step, depth + 1, search);
+    if (found) return found;
+    if (search.left < 0) return null;
+  }
+  // An object is empty in JSON if all its members are functions.
+  return isEmpty && functionAt !== null && !isList ? { hint: "function", path: functionAt } : null;
+}
+
+function kindOf(value: object): ResultHint {
+  if (isPromise(value)) return "promise";
+  if (isMap(value)) return "map";
+  if (isSet(value)) return "set";
+  if (isNativeError(value)) return "error";
+  if (isRegExp(value)) return "pattern";
+  if (isMapIterator(value) || isSetIterator(value)) return "iterator";
+  switch ((value as { [toTag]?: unknown })[toTag]) {
+    case "Response":
+    case "Request":
+      return "response";
+    case "Headers":
+    case "URLSearchParams":
+    case "FormData":
+      return "headers";
+    case "Array Iterator":
+    case "Generator":
+    case "AsyncGenerator":
+    case "Iterator Helper":
+      return "iterator";
+    default:
+      return "instance";
+  }
+}

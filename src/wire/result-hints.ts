@@ -1,0 +1,49 @@
+import { uncurry } from "./uncurry.ts";
+
+/**
+ * What a guest may report about a result that is probably not what the author of the code meant. `envelope` is of the code: the
+ * text is JSON with the member `code`, and its value is the result. `number` is NaN or infinite. The others are values of which
+ * JSON keeps nothing.
+ */
+export const RESULT_HINTS = [
+  "envelope",
+  "number",
+  "promise",
+  "map",
+  "set",
+  "iterator",
+  "error",
+  "pattern",
+  "response",
+  "headers",
+  "function",
+  "instance",
+] as const;
+export type ResultHint = (typeof RESULT_HINTS)[number];
+
+/** The path of a value in a result, as JavaScript writes it: `.users[0]`. Empty for the result itself. */
+const PATH = /^(?:\.[A-Za-z_$][\w$]{0,63}|\[\d{1,9}\]){0,8}$/;
+
+// Saved now, because a task may replace them.
+const indexOf = RESULT_HINTS.indexOf.bind(RESULT_HINTS);
+const matches = uncurry(RegExp.prototype, "exec");
+const from = Buffer.from.bind(Buffer) as (text: string) => Buffer;
+
+/** Returns the payload of a `resultHint` frame. */
+export function encodeResultHint(hint: ResultHint, path: string): Buffer {
+  const payload = from(`.${path}`);
+  payload[0] = indexOf(hint);
+  return payload;
+}
+
+/** Reads the payload of a `resultHint` frame, which is hostile. @returns null if it is none */
+export function decodeResultHint(payload: Buffer): { readonly hint: ResultHint; readonly path: string } | null {
+  const hint = RESULT_HINTS[payload[0] ?? RESULT_HINTS.length];
+  const path = payload.toString("latin1", 1);
+  return hint === undefined || !isPath(path) ? null : { hint, path };
+}
+
+/** Whether a path has only short names and few steps. */
+export function isPath(path: string): boolean {
+  return path.length <= 512 && matches(PATH, path) !== null;
+}
