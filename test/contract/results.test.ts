@@ -3,14 +3,14 @@ import { after, before, describe, it } from "node:test";
 
 import { collect, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
 let service: Service;
 
 before(async () => {
-  service = await startService();
+  service = await startService(NO_WALL);
 });
 after(() => service.stop());
 

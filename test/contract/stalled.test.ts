@@ -4,14 +4,14 @@ import { after, before, describe, it } from "node:test";
 import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 
 let server: CodeServer;
 let service: Service;
 before(async () => {
   // Longer than a stall takes to be found, on a busy machine too.
   server = await serveCode((_, response) => void setTimeout(() => response.end("late"), 3_000));
-  service = await startService(["--egress-allow", server.address]);
+  service = await startService([...NO_WALL, "--egress-allow", server.address]);
 });
 after(async () => {
   await service.stop();
