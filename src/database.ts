@@ -10,6 +10,8 @@ const BUSY_TIMEOUT_MS = 2_000;
 
 /** Describes a database of the data folder: its content and the SQL of its store. */
 export interface DatabaseDefinition<Name extends string> {
+  /** The version of the format, which the database keeps as its `user_version`. 0 is a file from before versions. */
+  readonly version: number;
   /** The content of the database, as the subject of an error: `the named tasks`. */
   readonly content: string;
   /** What the operator can do if the database cannot be used. */
@@ -34,12 +36,18 @@ export class Database<Name extends string> {
   readonly #connection: DatabaseSync;
   readonly #synchronous: "FULL" | "OFF";
 
-  constructor(connection: DatabaseSync, { schema, statements, secureDelete, mayLose }: DatabaseDefinition<Name>) {
+  constructor(
+    connection: DatabaseSync,
+    { version, schema, statements, secureDelete, mayLose }: DatabaseDefinition<Name>,
+  ) {
     this.#connection = connection;
     this.#synchronous = mayLose ? "OFF" : "FULL";
+    beginVersion(connection, version);
     connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${this.#synchronous}`);
     if (secureDelete) connection.exec("PRAGMA secure_delete = ON");
     connection.exec(schema);
+    // After the schema, because a reader of a day ignores a file without a version.
+    setVersion(connection, version);
     const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, connection.prepare(sql)]);
     this.statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
   }
@@ -102,7 +110,45 @@ export function openDatabase<Name extends string, Store>(
   } catch (error) {
     connection?.close();
     const { content, remedy } = definition;
+    if (error instanceof NewerVersion) throw error.about(content, file);
     const cause = error instanceof Error ? error.message : String(error);
     throw new Error(`${content} in ${resolve(file)} cannot be used: ${cause}; ${remedy}`, { cause: error });
   }
+}
+
+/** A file has a format that only a newer release reads. It is not damaged, so it must not be set aside or written. */
+export class NewerVersion extends Error {
+  readonly #version: number;
+  readonly #known: number;
+
+  constructor(version: number, known: number) {
+    super(
+      `it has version ${version} of the format, and this release reads versions up to ${known}: start the release that ` +
+        "wrote it, or restore a backup that this release made",
+    );
+    this.#version = version;
+    this.#known = known;
+  }
+
+  /** @returns the error with its subject. */
+  about(content: string, file: string): NewerVersion {
+    const named = new NewerVersion(this.#version, this.#known);
+    named.message = `${content} in ${resolve(file)} cannot be used: ${this.message}`;
+    return named;
+  }
+}
+
+/** @throws {NewerVersion} if a newer release wrote the database. Call it before the first change. */
+export function beginVersion(connection: DatabaseSync, known: number): void {
+  const version = versionOf(connection);
+  if (version > known) throw new NewerVersion(version, known);
+}
+
+/** Writes the version, if the database has another one. */
+export function setVersion(connection: DatabaseSync, version: number): void {
+  if (versionOf(connection) !== version) connection.exec(`PRAGMA user_version = ${version}`);
+}
+
+function versionOf(connection: DatabaseSync): number {
+  return Number(connection.prepare("PRAGMA user_version").get()?.["user_version"]);
 }

@@ -41,6 +41,7 @@ import type { Audit, AuditAction } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
+import { refuseNewerHistory } from "./records/newer-history.ts";
 import { RecordThreads } from "./records/record-threads.ts";
 import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
 import { Records } from "./records/records.ts";
@@ -121,6 +122,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const metricsToken = readMetricsToken(config.metricsToken);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
+  refuseNewerHistory(history);
   const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
   const usage = closers.adopt(new StoredUsage(threads, { ...config, onFailure }), (open) => open.close());
   const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>

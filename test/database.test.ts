@@ -9,6 +9,7 @@ import { type Database, type DatabaseDefinition, openDatabase } from "../src/dat
 
 type Statement = "add" | "all";
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: 1,
   content: "the names",
   remedy: "restore them from a backup",
   schema: "CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY) STRICT",

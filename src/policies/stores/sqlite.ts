@@ -81,6 +81,7 @@ type Statement = "all" | "set" | "remove";
 type PolicyDatabase = Database<Statement>;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: 1,
   content: "the policies of containers",
   remedy:
     "restore it from a backup, or remove it and set the policies again: without it only the limits of the service and of " +

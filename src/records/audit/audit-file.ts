@@ -1,6 +1,9 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import type { AuditEntry, AuditPage, AuditQuery } from "./audit.ts";
 
+/** The version of the format. */
+export const AUDIT_VERSION = 1;
+
 /** The bounds of the file. */
 export interface AuditBounds {
   /** How long entries are kept. */
@@ -137,6 +140,7 @@ type Statement = "add" | "counts" | "removeOldest" | "removeOld" | "page";
 type AuditDatabase = Database<Statement>;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: AUDIT_VERSION,
   content: "the entries of the audit",
   remedy: "move it away, and a new file begins",
   schema: `

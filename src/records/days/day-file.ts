@@ -34,7 +34,6 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS omitted (
     family TEXT NOT NULL, container TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (family, container)
   ) STRICT, WITHOUT ROWID;
-  PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 const STATEMENTS = {
@@ -52,6 +51,7 @@ const STATEMENTS = {
 type Statement = keyof typeof STATEMENTS;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: SCHEMA_VERSION,
   content: "the records of runs",
   remedy: "delete the file",
   schema: SCHEMA,

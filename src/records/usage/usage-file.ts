@@ -2,11 +2,14 @@ import { closeSync, constants, mkdirSync, openSync } from "node:fs";
 import path from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
+import { beginVersion, NewerVersion, setVersion } from "../../database.ts";
 import type { CellBatch } from "./cell.ts";
 import { COLUMNS, WIDTH } from "./columns.ts";
 
 /** The milliseconds that a change waits for a reader that holds a lock. Readers hold locks for less. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** The version of the format. A new column needs no new version, because an earlier release adds nothing to it. */
+export const USAGE_VERSION = 1;
 const HOUR_MINUTES = 60;
 const TEXTS = 5;
 const KEY = "family, at, container, token, task, code";
@@ -55,6 +58,7 @@ export class UsageFile {
       return new UsageFile(connection, process, nowMs);
     } catch (error) {
       connection.close();
+      if (error instanceof NewerVersion) throw error.about("the counts of runs", file);
       throw error;
     }
   }
@@ -62,10 +66,12 @@ export class UsageFile {
   private constructor(connection: DatabaseSync, process: string, nowMs: number) {
     this.connection = connection;
     this.#process = process;
+    beginVersion(connection, USAGE_VERSION);
     connection.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 16777216");
     this.transaction(() => {
       connection.exec(SCHEMA);
       for (const name of TABLES) addColumns(connection, name);
+      setVersion(connection, USAGE_VERSION);
       this.#beginProcess(Math.floor(nowMs / 60_000));
     });
     this.#addMinute = connection.prepare(upsert("minutes"));

@@ -135,6 +135,7 @@ const STATEMENTS = {
 type Statement = keyof typeof STATEMENTS;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: 1,
   content: "the named tasks",
   remedy: "restore it from a backup, or remove it and put the tasks again",
   schema: `

@@ -40,7 +40,12 @@ const storedKey: z.ZodType<StoredKey> = z.strictObject({
   iat: z.exactOptional(unixSeconds),
   nbf: z.exactOptional(unixSeconds),
 });
-const keySet = z.strictObject({ keys: z.array(storedKey).min(1).max(MAX_KEYS) });
+/** The version of the format: the member `version` of the file, which is absent in version 1. */
+const VERSION = 1;
+const keySet = z.strictObject({
+  version: z.exactOptional(z.literal(VERSION)),
+  keys: z.array(storedKey).min(1).max(MAX_KEYS),
+});
 
 /**
  * Reads the keys of a file, newest first.
@@ -115,10 +120,21 @@ function parse(text: string, file: string): StoredKey[] {
   } catch {
     throw damaged(file, "it is not JSON");
   }
+  refuseNewer(json, file);
   const parsed = keySet.safeParse(json);
   if (parsed.success) return parsed.data.keys;
   const members = new Set(parsed.error.issues.map(({ path }) => path.join(".") || "the whole"));
   throw damaged(file, `it is not a set of private Ed25519 keys (RFC 8037); see ${[...members].slice(0, 5).join(", ")}`);
+}
+
+/** A newer release may write members that this one does not have, and its file must not be called damaged. */
+function refuseNewer(json: unknown, file: string): void {
+  const { version } = (json ?? {}) as { version?: unknown };
+  if (typeof version !== "number" || version <= VERSION) return;
+  throw new Error(
+    `the signing keys in ${resolve(file)} cannot be used: it has version ${version} of the format, and this release reads ` +
+      `versions up to ${VERSION}: start the release that wrote it, or restore a backup that this release made`,
+  );
 }
 
 /** Derives the public part from the private one. Node ignores `x` here. */

@@ -9,6 +9,8 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_KEYS = 16;
+/** The first line of a file of a later version. Version 1 has only keys. */
+const VERSION_LINE = /^version (\d{1,9})$/;
 /** 32 bytes in Base64, in either alphabet, with or without padding. */
 const LINE = /^[A-Za-z0-9+/_-]{43}=?$/;
 
@@ -89,6 +91,13 @@ function decrypted(key: Buffer, name: string, bytes: Buffer): string | null {
 function keysOf(text: string, file: string): Buffer[] {
   const lines = text.split("\n").map((line) => line.trim());
   const filled = lines.filter((line) => line !== "");
+  const version = VERSION_LINE.exec(filled[0] ?? "")?.[1];
+  if (version !== undefined) {
+    throw new Error(
+      `the key of secrets in ${resolve(file)} cannot be used: it has version ${version} of the format, and this release ` +
+        "reads version 1: start the release that wrote it, or restore a backup that this release made",
+    );
+  }
   if (filled.length === 0) throw damaged(file, "it is empty");
   if (filled.length > MAX_KEYS) throw damaged(file, `it has ${filled.length} lines; at most ${MAX_KEYS} are allowed`);
   return filled.map((line, index) => {

@@ -90,6 +90,7 @@ export type Statement = keyof typeof STATEMENTS | keyof typeof FORGET_CLOCK_STAT
 
 /** The database of issued and revoked tokens. */
 export const TOKEN_DATABASE: DatabaseDefinition<Statement> = {
+  version: 1,
   content: "the token store",
   remedy:
     "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",

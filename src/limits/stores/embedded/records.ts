@@ -29,7 +29,8 @@ export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
 export class VersionError extends Error {
   constructor(version: number) {
     super(
-      `it has version ${version} of the format, and this release reads version ${VERSION}: start the release that wrote it`,
+      `it has version ${version} of the format, and this release reads version ${VERSION}: start the release that ` +
+        "wrote it, or restore a backup that this release made",
     );
   }
 }

@@ -115,6 +115,7 @@ const STATEMENTS = {
 type Statement = keyof typeof STATEMENTS;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
+  version: 1,
   content: "the secrets of tokens",
   remedy: "restore it from a backup, or remove it and set them again",
   schema:
