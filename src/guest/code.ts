@@ -184,10 +184,12 @@ export class Code {
 
   #answer(run: Run, result: unknown): void {
     if (run.isPreflight) return run.result("null");
-    if (result === undefined) {
-      const line = this.#parsed!.unreturned?.() ?? null;
+    const { hint, unreturned } = this.#parsed!;
+    if (hint) run.reportHint(hint, "");
+    else if (result === undefined) {
+      const line = unreturned?.() ?? null;
       if (line !== null) run.reportUnreturned(line);
-    } else if (this.#parsed!.isEnvelope) run.reportHint("envelope", "");
+    }
     answer(run, result);
   }
 

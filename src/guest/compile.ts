@@ -1,5 +1,6 @@
 import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
+import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { countText } from "./compilation-cache.ts";
 import { isEnvelope } from "./envelope-text.ts";
@@ -35,8 +36,8 @@ export interface ParsedCode {
    * for a body that has returned nothing; absent for any other text.
    */
   readonly unreturned?: () => number | null;
-  /** Whether the text is an envelope that was not sent as JSON, so that it is an expression. */
-  readonly isEnvelope?: boolean;
+  /** What is probably wrong with the text, although it parses. */
+  readonly hint?: ResultHint;
   /** Whether the text is given the context of the run. */
   readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
@@ -84,10 +85,13 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
     noteStart(codeId, text, triviaLength(text));
     // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
     const code = codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
-    return isEnvelope(text) ? Object.assign(code, { isEnvelope: true }) : code;
+    return isEnvelope(text) ? Object.assign(code, { hint: "envelope" as const }) : code;
   }
   const body = parseBody(text, url);
-  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, body.text, body), body.text);
+  if (isCompiled(body)) {
+    const code = codeOfBody(codeId, body.text, body);
+    return isTrivia(text) ? Object.assign(code, { hint: "comments" as const }) : withUnreturned(code, body.text);
+  }
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
   if (!failure) return codeOfModule(codeId, "task.js", text, text, null);

@@ -8,6 +8,9 @@ const MAX_CHARACTERS = 64 * 1024;
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 8;
 
+/** The answer of a function for AWS Lambda. The text is tested, because a getter of the value could be code of the task. */
+const LAMBDA = /^\{"statusCode":\d{3},(?=.*"body":)/s;
+
 const { isArray } = Array;
 const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
 const { isBoxedPrimitive, isMap, isMapIterator, isNativeError, isPromise, isProxy, isRegExp, isSet, isSetIterator } =
@@ -32,9 +35,11 @@ export function emptiedIn(value: unknown, text: string): Emptied | null {
   if (typeof value !== "object") {
     return typeof value === "number" && text === "null" ? { hint: "number", path: "" } : null;
   }
-  if (value === null || text.length > MAX_CHARACTERS || !text.includes("{}")) return null;
-  const search: Search = { left: MAX_VALUES };
+  if (value === null || text.length > MAX_CHARACTERS) return null;
   try {
+    if (LAMBDA.test(text)) return { hint: "lambda", path: "" };
+    if (!text.includes("{}")) return null;
+    const search: Search = { left: MAX_VALUES };
     const found = find(value, "", 0, search);
     return found && (isPath(found.path) ? found : { ...found, path: "" });
   } catch {

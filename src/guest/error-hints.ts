@@ -20,12 +20,16 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   },
   { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
   {
-    pattern: /^(?:ctx|req|request|event|query|params|args|input|body) is not defined/,
+    pattern: /^(?:contex|contxt|conext|ctxt|ctx|req|request|event|query|params|args|input|body) is not defined/,
     hint: "Code without a function of its own has `context`: context.query, context.body, context.data, context.headers.",
   },
   {
     pattern: /^(?:app|router|server|express) is not defined/,
     hint: 'The code serves no port: use `export default { fetch(request) { return new Response("hi") } }`.',
+  },
+  {
+    pattern: /^(?:env|secrets) is not defined/,
+    hint: "Use context.params and context.secrets. A fetch handler receives both: fetch(request, env, ctx).",
   },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
@@ -38,10 +42,18 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "Use `export default`, because the code has an import or an export.",
   },
   {
+    pattern: / is not valid JSON$|^Unexpected end of JSON input$|^Expected .* in JSON at position /,
+    hint: "The parsed text is not JSON. For an answer of fetch, await response.text() shows it.",
+  },
+  {
     pattern: /^there is no module "\.\.?\//,
     hint: 'Send it with the code: {"code": "...", "modules": {"./name.js": "..."}}.',
   },
   { pattern: /^there is no module "/, hint: BUNDLE_HINT },
+  {
+    pattern: /^Node has no module "/,
+    hint: "The documentation of Node lists its modules, such as node:fs and node:crypto.",
+  },
 ];
 
 /** Returns a hint of one sentence for an error, or undefined. Never throws. */

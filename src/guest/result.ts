@@ -122,7 +122,9 @@ function unserializable(message: string): CodeFault {
   const what = / with constructor '(\w{1,64})'/.exec(start)?.[1];
   const hint = first.includes("BigInt")
     ? "Return String(...) of a BigInt, or Number(...) of a small one."
-    : "Return only the values that you need, without references back to their parents.";
+    : what === "Timeout" || what === "Immediate"
+      ? "A value that the callback of a timer returns is lost: await new Promise((resolve) => setTimeout(resolve, ms)), then return."
+      : "Return only the values that you need, without references back to their parents.";
   const of = what === undefined ? "" : `, in an object of ${what}`;
   return new CodeFault("result_unserializable", `the result has no JSON: ${first}${of}`, { hint });
 }

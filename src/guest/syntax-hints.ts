@@ -22,6 +22,9 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   if (jsx !== null) {
     return syntaxFault(text, { message: "JSX is not JavaScript", position: positionOf(text, jsx) }, BUNDLE_HINT);
   }
+  if (failure.message.startsWith("await is only valid")) {
+    return syntaxFault(text, failure, "Write async before the function that contains the await.");
+  }
   if (failure.message.startsWith("Cannot use import statement")) {
     const message = "this import is not valid JavaScript here";
     const hint =
@@ -34,15 +37,40 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
 /** A line of Python that is no JavaScript: `def f(x):`, or an import without quotes. */
 const PYTHON =
   /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^)\n]{0,200}\)[^\n:]{0,100}:|^(?:from[ \t]+[\w.]{1,100}[ \t]+)?import[ \t]+[\w.]{1,100}(?:[ \t]+as[ \t]+\w+)?[ \t]*\r?$/m;
+/** The characters in which another language is looked for. */
+const MAX_BEGINNING = 8_192;
+const OTHER_LANGUAGES: readonly { pattern: RegExp; verb: "is" | "looks like"; name: string }[] = [
+  { pattern: PYTHON, verb: "looks like", name: "Python" },
+  { pattern: /^\s*(?:\w+[ \t]*=[ \t]*)?lambda\b[^\n]*:/, verb: "looks like", name: "Python" },
+  { pattern: /^\s*<\?php\b/, verb: "is", name: "PHP" },
+  {
+    pattern: /^\s*(?:echo|sudo|curl|cd|npm|npx|pip|apt|git|docker)[ \t]+[\w./~"'$-]/,
+    verb: "looks like",
+    name: "a command of a shell",
+  },
+  {
+    pattern: /^\s*(?:SELECT\s[^;]{1,500}\sFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\w+\s+SET|DELETE\s+FROM)\s/i,
+    verb: "looks like",
+    name: "SQL",
+  },
+  { pattern: /^\s*package\s+\w+\s*\n/, verb: "looks like", name: "Go" },
+  { pattern: /^[ \t]*def[ \t]+\w+[^\n]*\n(?:[^]{0,2000}\n)?[ \t]*end[ \t]*$/m, verb: "looks like", name: "Ruby" },
+];
 /** A URL or the name of a file, and nothing else. */
 const MAX_REFERENCE = 2_048;
 
 /** Returns the hint for a text that is not code of these languages, or that only names code. */
 function otherText(text: string): string | null {
-  if (PYTHON.test(text)) return "The text looks like Python. Only JavaScript and TypeScript run here.";
-  if (/^\s*<\?php\b/.test(text)) return "The text is PHP. Only JavaScript and TypeScript run here.";
+  const beginning = text.slice(0, MAX_BEGINNING);
+  for (let index = 0; index < OTHER_LANGUAGES.length; index += 1) {
+    const { pattern, verb, name } = OTHER_LANGUAGES[index]!;
+    if (pattern.test(beginning)) return `The text ${verb} ${name}. Only JavaScript and TypeScript run here.`;
+  }
   if (text.length > MAX_REFERENCE) return null;
   const trimmed = text.trim();
+  if (/^\w{1,64}=[^\s=]*(?:%[0-9a-f]{2}|\+)/i.test(trimmed)) {
+    return "The text is a form. Send the code itself as the body: curl does that with --data-binary @task.js.";
+  }
   if (/^https?:\/\/\S+$/.test(trimmed)) return "The text is a URL. Name code by its URL as task_url in the query.";
   return fileNameHint(trimmed) ?? null;
 }

@@ -76,7 +76,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     const running =
       isHeadOfTask || RUN_METHODS.includes(request.method!)
         ? runs.handle(request, response, target, runTarget)
-        : Promise.reject(methodNotAllowed(request.method!, `${RUN_METHODS.join(", ")}, OPTIONS`));
+        : Promise.reject(methodNotAllowed(request.method!, target.path, `${RUN_METHODS.join(", ")}, OPTIONS`));
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {

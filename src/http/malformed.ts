@@ -98,7 +98,11 @@ function malformed(code: string | undefined): [status: number, reason: string, d
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return [408, "Request Timeout", "the request did not arrive completely in time"];
     case "HPE_INVALID_METHOD":
-      return [400, "Bad Request", "the method of the request is not one that HTTP defines"];
+      return [
+        400,
+        "Bad Request",
+        "the method of the request is not one that HTTP defines; methods are in upper case, such as POST",
+      ];
     default:
       return [400, "Bad Request", "the request is not valid HTTP/1.1"];
   }

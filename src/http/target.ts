@@ -84,7 +84,9 @@ export function taskUrl(query: URLSearchParams): string | null {
         "request_invalid",
         `the query contains ${JSON.stringify(name)}, but names that begin with task_ are reserved`,
         {
-          hint: "The only such name is task_url.",
+          hint: /time/i.test(name)
+            ? "POST /api/runs/{container}?timeout=5s runs code with a timeout."
+            : "The only such name is task_url.",
         },
       );
     }

@@ -5,7 +5,7 @@ import { type Limits, WINDOW_NAMES } from "./windows.ts";
 /** The highest limit that may be set: counts up to it are exact as a number in memory, in the journal and in headers. */
 const MAX_LIMIT = 1_000_000_000;
 
-const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}`;
+const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}; leave the window out for no limit`;
 const WINDOWS = `must be an object with any of ${WINDOW_NAMES.join(", ")}`;
 const NO_OBJECT = { error: (issue: { code: string }) => (issue.code === "invalid_type" ? WINDOWS : undefined) };
 

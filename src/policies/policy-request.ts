@@ -51,7 +51,8 @@ export interface PolicyPatch extends PolicyMembers {
 }
 
 const NO_OBJECT = {
-  error: (issue: { code: string }) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined),
+  error: (issue: { code: string }) =>
+    issue.code === "invalid_type" ? 'must be a JSON object such as {"limits": {"minute": 60}}' : undefined,
 };
 const limits = z.exactOptional(settableLimitsMember.nullable());
 

@@ -40,7 +40,11 @@ export async function readEnvelope(
   optionNames: ReadonlySet<string> = NO_OPTIONS,
 ): Promise<Envelope> {
   const members = new EnvelopeMembers(body, optionNames);
-  await checkJson(body, maxDepth, holder, members);
+  try {
+    await checkJson(body, maxDepth, holder, members);
+  } catch (error) {
+    throw withForm(error, body, optionNames);
+  }
   if (!members.isObject) {
     throw new Problem("request_invalid", "the body is JSON, but not an object with the member code", {
       hint: hintFor(optionNames),
@@ -84,6 +88,18 @@ interface Violation {
   pointer: string;
 }
 
+const LINE_BREAK =
+  "In JSON, a line break of the code is written \\n. Or send the code as it is, as text/javascript instead of application/json.";
+
+/** Adds to the fault of a body that is not JSON what the body should be. Most often, code was sent as JSON. */
+function withForm(error: unknown, body: Buffer, optionNames: ReadonlySet<string>): unknown {
+  if (!(error instanceof Problem) || error.options.hint !== undefined) return error;
+  const isObject = body.toString("latin1", 0, MAX_NAME_LENGTH).trimStart().startsWith("{");
+  const hint = `A body of application/json is an envelope, such as {"code": "..."}. Send code as it is as text/javascript, or without a type.`;
+  const inObject = error.message.includes("line break") ? LINE_BREAK : hintFor(optionNames);
+  return new Problem(error.code, error.message, { ...error.options, hint: isObject ? inObject : hint });
+}
+
 const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code is required.';
 
 function hintFor(optionNames: ReadonlySet<string>): string {
@@ -110,12 +126,22 @@ export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
 });
 
 const MEMBERS = ["code", "data", "modules"];
+/** The names that other services have for the members. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    code: ["source", "script", "js", "text", "content", "program"],
+    data: ["body", "input", "payload", "args", "arguments", "params", "context", "event", "variables"],
+    modules: ["files", "imports", "dependencies"],
+  }).flatMap(([member, names]) => names.map((name) => [name, member] as const)),
+);
 
 /** There are few unknown members, because `EnvelopeMembers` limits the members. */
 function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
-      return { detail: `is not a member of the envelope${didYouMean(key, known)}`, pointer: pointer([key]) };
+      const meant = SYNONYMS.get(key);
+      const more = meant === undefined ? didYouMean(key, known) : `; did you mean ${meant}?`;
+      return { detail: `is not a member of the envelope${more}`, pointer: pointer([key]) };
     });
   }
   const detail = issue.code === "invalid_key" ? BAD_SPECIFIER : issue.message;

@@ -136,7 +136,7 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
     exp: any,
     expiresIn: any,
   },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+  { error: (issue) => (issue.code === "invalid_type" ? 'must be a JSON object such as {"code": "..."}' : undefined) },
 );
 
 /** The body of `POST /api/tasks/{container}/{name}/rollback`. */

@@ -21,6 +21,7 @@ import {
   taskPayload,
 } from "./definition.ts";
 import { mayHandleFetch } from "./fetch-handler.ts";
+import { noSuchTask, noSuchVersion } from "./not-found.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
@@ -169,7 +170,7 @@ export class Tasks {
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
-    if (!stored) throw new Problem("not_found", "the task has no such version, or it was deleted");
+    if (!stored) throw noSuchVersion();
     const { caller, public: isPublic, errors, record, packed: wasPacked, ...rest } = this.#parsed(stored.record);
     const { labels, description } = rest;
     const { net, fresh, params, code, timeout } = caller.claims;
@@ -218,7 +219,7 @@ export class Tasks {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       condition(before?.etag ?? null);
-      if (!before) throw new Problem("not_found", "the container has no task with this name");
+      if (!before) throw noSuchTask();
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
       return before;

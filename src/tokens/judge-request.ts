@@ -126,7 +126,10 @@ export const tokenRequest: z.ZodType<Members> = z.strictObject(
     labels: z.exactOptional(labelsMember),
     description: z.exactOptional(descriptionMember),
   },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object" : undefined) },
+  {
+    error: (issue) =>
+      issue.code === "invalid_type" ? 'must be a JSON object such as {"containers": ["acme"]}' : undefined,
+  },
 );
 
 const SET_BY_SERVICE = new Set(["jti", "iss", "aud", "iat", "parents"]);

@@ -16,7 +16,9 @@ const MAX_DESTINATION_CHARS = 260;
 /** An exact name, or a prefix and one `*`. Regular expressions are not accepted, because some of them hang. */
 const CONTAINER = /^(?:[A-Za-z0-9_][A-Za-z0-9_.@-]{0,127}\*?|\*)$/;
 
+const CONTAINERS = 'must be a list of container names, such as ["acme", "shop-*"]';
 const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
+const VERBS_LIST = `must be a list with any of ${VERBS.join(", ")}`;
 const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
 const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
 
@@ -48,7 +50,7 @@ export const PINNED_VERBS: ReadonlySet<Verb> = new Set(["run", "limits"]);
 
 /** The length is checked before the items, so that a huge list gets one fault instead of one for each item. */
 export const containersMember: z.ZodType<string[]> = z
-  .array(z.unknown(), "must be a list of container names")
+  .array(z.unknown(), CONTAINERS)
   .min(1, CONTAINERS_SIZE)
   .max(MAX_CONTAINERS, CONTAINERS_SIZE)
   .pipe(
@@ -61,7 +63,7 @@ export const containersMember: z.ZodType<string[]> = z
   .meta({ items: { type: "string", pattern: CONTAINER.source }, maxItems: MAX_CONTAINERS });
 
 export const canMember: z.ZodType<Verb[]> = z
-  .array(z.unknown(), VERBS_SIZE)
+  .array(z.unknown(), VERBS_LIST)
   .min(1, VERBS_SIZE)
   .max(VERBS.length, VERBS_SIZE)
   .pipe(z.array(z.enum(VERBS, `must be one of ${VERBS.join(", ")}`)))

@@ -1,12 +1,14 @@
 import { uncurry } from "./uncurry.ts";
 
 /**
- * What a guest may report about a result that is probably not what the author of the code meant. `envelope` is of the code: the
- * text is JSON with the member `code`, and its value is the result. `number` is NaN or infinite. The others are values of which
- * JSON keeps nothing.
+ * What a guest may report about a result that is probably not what the author of the code meant. `envelope` and `comments` are of
+ * the code: the text is JSON with the member `code`, or has nothing but comments. `lambda` is an answer as AWS Lambda expects it.
+ * `number` is NaN or infinite. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
+  "comments",
+  "lambda",
   "number",
   "promise",
   "map",

@@ -229,6 +229,11 @@ describe("a wrong member of a body", () => {
       /^The members of limits\.container are second, minute, hour/,
     ],
     ["POST", "/api/tokens", { containers: ["a"], limits: { container: { min: 1 } } }, /did you mean minute\?/],
+    ["POST", "/api/tokens", { containers: ["a"], can: "run" }, /can must be a list with any of run, limits/],
+    ["POST", "/api/tokens", { containers: "a" }, /must be a list of container names, such as \[.*acme/],
+    ["POST", "/api/tokens", [], /must be a JSON object such as \{.*containers/],
+    ["POST", "/api/tokens", { containers: ["a"], limits: { token: { day: 0 } } }, /leave the window out for no limit/],
+    ["PATCH", "/api/containers/acme", [{ op: "add" }], /must be a JSON object such as \{.*limits/],
     ["PUT", "/api/containers/acme", { minute: 60 }, /minute belongs in limits, such as/],
     ["PUT", "/api/containers/acme", { limits: { min: 60 } }, /did you mean minute\?/, /members of limits are/],
     ["PATCH", "/api/containers/acme", { label: {} }, /did you mean labels\?/, /are limits, labels, description/],
@@ -337,8 +342,9 @@ describe("a query", () => {
   const code = "request_invalid";
   mistakes([
     { target: "/api/audit?action=deleted", status, code, detail: /must be one of token issued, .*task deleted/ },
-    { target: "/api/tokens?cursor=1795490968406.8", status, code, detail: /not the next of a page/ },
-    { target: "/api/containers?cursor=%2F", status, code, detail: /not the next of a page/ },
+    { target: "/api/tokens?cursor=1795490968406.8", status, code, detail: /leave it out for the first page/ },
+    { target: "/api/containers?cursor=%2F", status, code, detail: /not the member next of a page/ },
+    { method: "POST", target: "/api/run/acme?task_timeout=5", status, code, hint: /\/api\/runs\/.*timeout=5s/ },
     { target: "/api/runs?sinse=1h", status, code, detail: /did you mean since\?/, hint: /The parameters here are/ },
   ]);
 
@@ -401,6 +407,79 @@ describe("a change that is probably not meant", () => {
     assert.equal(status, 200);
     assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here/);
   });
+});
+
+describe("a run without code", () => {
+  const rows: readonly [method: string, query: string, hint: RegExp][] = [
+    ["GET", "", /as the request body of a POST/],
+    ["POST", "", /as the request body, or name it with task_url/],
+    ["GET", "?code=1", /The parameter code is for the task\. Send the code itself as the body of a POST/],
+    ["GET", "?taskUrl=https://example.com/a.js", /Did you mean task_url\?/],
+  ];
+  mistakes(
+    rows.map(([method, query, hint]) => {
+      return { method, target: `/api/run/acme${query}`, status: 400, code: "code_missing", hint };
+    }),
+  );
+
+  const json = { "Content-Type": "application/json" };
+  const run = { method: "POST", target: "/api/run/acme", status: 400, code: "request_invalid" };
+  mistakes([
+    { ...run, options: { body: "return 1", headers: json }, hint: /Send code as it is as text\/javascript/ },
+    { ...run, options: { body: "const a = 1;\na", headers: json }, hint: /application\/json is an envelope/ },
+    { ...run, options: { body: '{"code": "1",}', headers: json }, hint: /^The envelope is/ },
+    { ...run, options: { body: '{"code": "a;\nb"}', headers: json }, hint: /a line break of the code is written \\n/ },
+    { ...run, options: { json: { source: "1" } }, detail: /must be a string/, hint: /only code is required/ },
+    { ...run, options: { json: { code: "1", input: {} } }, detail: /input is not .*; did you mean data\?/ },
+    { ...run, options: { json: { code: "1", body: {} } }, detail: /body is not .*; did you mean data\?/ },
+    { ...run, options: { json: { code: "1", files: {} } }, detail: /files is not .*; did you mean modules\?/ },
+    {
+      ...{ ...run, code: "code_too_large", options: { body: "a".repeat(1_048_577) } },
+      ...{ detail: /1048576/, hint: /--code-limit/ },
+    },
+  ]);
+});
+
+describe("a method that a path does not have", () => {
+  const rows: readonly [method: string, path: string, hint: RegExp][] = [
+    ["PUT", "/api/limits/container/acme", /PUT \/api\/containers\/\{container\} sets the limits/],
+    ["POST", `/api/limits/token/${JTI}`, /set when it is issued/],
+    ["POST", "/api/containers", /needs no creation/],
+    ["POST", "/api/containers/acme", /PUT replaces all limits .* PATCH changes some/],
+    ["POST", "/api/tasks/acme", /PUT \/api\/tasks\/\{container\}\/\{name\} makes a task/],
+    ["POST", "/api/tasks/acme/hook", /POST \/api\/run\/\{container\}\/\{name\} runs it/],
+    ["PATCH", `/api/tokens/${JTI}`, /A token does not change/],
+    ["PUT", "/api/tokens", /POST issues a token/],
+    ["POST", "/api/runs", /POST \/api\/runs\/\{container\} runs code/],
+    ["HEAD", "/api/run/acme", /./],
+  ];
+  for (const [method, path, hint] of rows) {
+    it(`is answered with what to do instead: ${method} ${path}`, async () => {
+      const answer = await service.request(method, path);
+      assert.equal(answer.status, 405);
+      if (method !== "HEAD") assert.match(assertProblem(answer, 405, "method_not_allowed").hint ?? "", hint);
+    });
+  }
+
+  it("is answered with its case if it is in lower case", async () => {
+    const text = await service.raw("post /api/run/acme HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert.match(text, /^HTTP\/1\.1 400 [^]*in upper case, such as POST/);
+  });
+});
+
+describe("a name that nothing has", () => {
+  const code = "not_found";
+  const status = 404;
+  mistakes([
+    { target: "/api/run/acme/none", status, code, hint: /PUT \/api\/tasks\/.* makes a task/ },
+    { target: "/api/tasks/acme/none", status, code, hint: /makes a task/ },
+    { target: "/api/runs/acme/e506c653c0d4-2", status, code, hint: /GET \/api\/runs\/\{container\} lists/ },
+    { method: "DELETE", target: "/api/runs/acme/e506c653c0d4-2", status, code, hint: /status=running/ },
+    {
+      ...{ method: "POST", target: "/api/tasks/acme/hook/rollback", options: { json: { version: 99 } } },
+      ...{ status, code, hint: /\/versions lists the versions/ },
+    },
+  ]);
 });
 
 describe("a body that is encoded", () => {

@@ -130,6 +130,18 @@ describe("an envelope that is not sent as JSON", () => {
   });
 });
 
+describe("a result that is sent, but is not what was meant", () => {
+  const meant: [code: string, hint: RegExp][] = [
+    ["// const a = 1; return a", /^The code has only comments\. .*--data-binary/],
+    ["export default (event) => ({ statusCode: 404, headers: {}, body: 'gone' })", /return new Response\(body, /],
+  ];
+  for (const [code, hint] of meant) {
+    it(`has a hint: ${code}`, async () => {
+      for (let time = 0; time < 2; time++) assert.match((await hintOf(code))[1] ?? "(no hint)", hint);
+    });
+  }
+});
+
 describe("any other code", () => {
   const others = [
     "({ a: {}, b: [], c: [{}], d: undefined, e: Object.create(null) })",
@@ -138,6 +150,8 @@ describe("any other code", () => {
     "new (class { toJSON() { return {} } })()",
     "null",
     "[NaN]",
+    "({ statusCode: 404 })",
+    "({ a: 1, statusCode: 404, body: '' })",
     "return undefined",
     "const a = 6; return a * 7",
     "const a = 6; console.log(a)",

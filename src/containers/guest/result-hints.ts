@@ -7,17 +7,28 @@ export function unreturnedHint(line: number): string {
 
 /** Returns the hint for a result that is probably not what the author meant. @param path of the value in the result */
 export function resultHint(hint: ResultHint, path: string): string {
-  if (hint === "envelope") {
-    return "The code is an envelope with the member code, so its result is that object: send it with Content-Type: application/json.";
-  }
-  if (hint === "number") return "The result is NaN or infinite. JSON has no such number, so it is null.";
+  if (isOther(hint)) return OTHER[hint];
   const { what, fix } = EMPTIED[hint];
   const where = path === "" ? "The result has" : `result${path} is`;
   const effect = hint === "function" ? "which JSON leaves out" : "of which JSON keeps nothing";
   return `${where} ${what}, ${effect}: ${fix}.`;
 }
 
-const EMPTIED: Readonly<Record<Exclude<ResultHint, "envelope" | "number">, { what: string; fix: string }>> = {
+function isOther(hint: ResultHint): hint is keyof typeof OTHER {
+  return hint in OTHER;
+}
+
+const OTHER = {
+  envelope:
+    "The code is an envelope with the member code, so its result is that object: send it with Content-Type: application/json.",
+  comments:
+    "The code has only comments. curl sends a file with its line breaks with --data-binary @task.js, and not with --data.",
+  lambda:
+    "The result is sent as JSON. To set the status and the headers, return new Response(body, { status, headers }).",
+  number: "The result is NaN or infinite. JSON has no such number, so it is null.",
+} as const;
+
+const EMPTIED: Readonly<Record<Exclude<ResultHint, keyof typeof OTHER>, { what: string; fix: string }>> = {
   promise: { what: "a promise", fix: "await it first; for a list, return await Promise.all(list)" },
   map: { what: "a Map", fix: "return Object.fromEntries(map) or [...map]" },
   set: { what: "a Set", fix: "return [...set]" },

@@ -27,6 +27,8 @@ export function cancelRoute(dependencies: ApiDependencies): Handler {
     }
     const request = { method: "DELETE", container, run } as const;
     if (await askForRun(dependencies, reading, request, () => new CancelledReader(run))) return json(200, cancelled);
-    throw new Problem("not_found", "no run with this id is in flight here that the token may cancel");
+    throw new Problem("not_found", "no run with this id is in flight here that the token may cancel", {
+      hint: "GET /api/runs/{container}?status=running lists the runs in flight, for tokens with the verb logs.",
+    });
   };
 }

@@ -83,6 +83,7 @@ const MAX_TEXT_CHARS = 200;
 const TIME_FORM = "is not a date, such as 2026-11-23, or a date-time, such as 2026-11-23T10:00:00Z";
 const MOMENT_FORM = "is not a time such as 2026-11-23T10:00:00Z, or a duration before now, such as 24h";
 const STATUS_FORM = `must be one or more of ${RUN_STATUSES.join(", ")}, with commas between`;
+const CURSOR_FORM = "is not the member next of a page of this list; leave it out for the first page";
 const LIMIT_FORM = `must be a whole number from 1 to ${MAX_ENTRIES}`;
 
 /** @param parse returns null for a text that is not valid. */
@@ -127,7 +128,7 @@ const jtiCursor = cursorOf(isJti);
 function cursorOf(isValid: (text: string) => boolean): z.ZodOptional<z.ZodString> {
   return z
     .string()
-    .refine((text) => text === "" || isValid(text), "is not the next of a page of this list")
+    .refine((text) => text === "" || isValid(text), CURSOR_FORM)
     .optional()
     .meta({ description: "the member `next` of the previous page" });
 }
@@ -148,7 +149,7 @@ const runFilters = {
     .meta({ description: "only runs whose console or error contains this text" }),
 };
 
-const runCursor = parsed((text) => (text === "" ? undefined : parseCursor(text)), "is not the next of a page")
+const runCursor = parsed((text) => (text === "" ? undefined : parseCursor(text)), CURSOR_FORM)
   .optional()
   .meta({ description: "the member `next` of the previous page" });
 
@@ -191,7 +192,7 @@ export const TASK_SOURCE: Query<DryRun> = z.strictObject({
   ),
 });
 export const AUDIT_PAGE: Query<AuditFilters> = z.strictObject({
-  cursor: parsed((text) => (text === "" ? undefined : parseAuditCursor(text)), "is not the next of a page")
+  cursor: parsed((text) => (text === "" ? undefined : parseAuditCursor(text)), CURSOR_FORM)
     .optional()
     .meta({ description: "the member `next` of the previous page" }),
   limit,

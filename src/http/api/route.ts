@@ -33,6 +33,7 @@ import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
 import { limitsItself, setOwner } from "../unread.ts";
 import { endCount, endPart, type FamilyRequests } from "./family-requests.ts";
+import { methodHint } from "./method-hints.ts";
 import { isMetricsToken } from "./metrics-token.ts";
 import { nearPath } from "./near-path.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
@@ -98,9 +99,11 @@ export function notFound(path: string, paths: readonly string[] = []): Problem {
   });
 }
 
-export function methodNotAllowed(method: string, allow: string): Problem {
+export function methodNotAllowed(method: string, path: string, allow: string): Problem {
+  const hint = methodHint(method, path);
   return new Problem("method_not_allowed", `${method} is not allowed here; allowed methods: ${allow}`, {
     headers: { Allow: allow },
+    ...(hint !== undefined && { hint }),
   });
 }
 
@@ -132,7 +135,8 @@ export function resource(
   for (const [method, handler] of Object.entries(handlers)) {
     api.on(method, path, async (call) => {
       // Hono handles HEAD with the GET handler, but paths under /api do not allow HEAD.
-      if (isApi && call.req.raw.method !== method) throw methodNotAllowed(call.req.raw.method, `${methods}, OPTIONS`);
+      if (isApi && call.req.raw.method !== method)
+        throw methodNotAllowed(call.req.raw.method, call.req.path, `${methods}, OPTIONS`);
       // Also for a caller without a token: a path answers a misspelled parameter in one way.
       if (isApi) readQuery(call.env.incoming.url!, queries[method] ?? NO_QUERY);
       try {
@@ -144,7 +148,7 @@ export function resource(
   }
   api.on("OPTIONS", path, () => answer(204, null, preflightHeaders(methods)));
   api.all(path, (call) => {
-    throw methodNotAllowed(call.req.method, `${methods}, OPTIONS`);
+    throw methodNotAllowed(call.req.method, call.req.path, `${methods}, OPTIONS`);
   });
 }
 

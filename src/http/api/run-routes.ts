@@ -117,6 +117,10 @@ async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ rec
   const request = { method: "GET", container, run } as const;
   const record =
     found?.record ?? (await askForRun(dependencies, reading, request, () => new RecordReader(container, run)));
-  if (!record) throw new Problem("not_found", "no run with this id is kept here; its record may have been removed");
+  if (!record) {
+    throw new Problem("not_found", "no run with this id is kept here; its record may have been removed", {
+      hint: "GET /api/runs/{container} lists the runs that are kept. The header Caisson-Run of an answer has the id of its run.",
+    });
+  }
   return { record: visibleRecord(record, seesTasks(by)), reading };
 }

@@ -1,9 +1,9 @@
 import { checkCode } from "../../containers/code-check.ts";
-import { Problem } from "../../errors.ts";
 import { listed } from "../../nearest.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
+import { noSuchTask } from "../../tasks/not-found.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
@@ -145,10 +145,6 @@ async function authorize(call: Call, dependencies: ApiDependencies): Promise<{ r
   const name = taskName(segment(call, NAME));
   requireTasksVerb(by, container);
   return { ref: { container, name }, by };
-}
-
-function noSuchTask(): Problem {
-  return new Problem("not_found", "the container has no task with this name");
 }
 
 function requireTasksVerb(by: Caller, container: string): void {

@@ -1,5 +1,6 @@
 import { Problem } from "../../errors.ts";
 import type { LimitSubject } from "../../limits/limit-subject.ts";
+import { noSuchTask } from "../../tasks/not-found.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -46,7 +47,7 @@ export function mustBeRunnable(
       hint: "Leave the slash out to run the code of the request.",
     });
   }
-  if (!task) throw new Problem("not_found", "the container has no task with this name");
+  if (!task) throw noSuchTask();
   if (bearer?.claims.code) {
     throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {
       hint: "Leave the name of the task out, or use a token that is not pinned.",

@@ -71,7 +71,7 @@ async function readCode(
   { config, bodies }: InputDependencies,
 ): Promise<RunInput> {
   const { codeLimit, jsonDepthLimit } = config;
-  if (!hasBody(request)) return toFetch(url, config);
+  if (!hasBody(request)) return toFetch(url, request, config);
   if (request.method === "GET" || request.method === "DELETE") {
     throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`, {
       hint: "Send code with POST, PUT or PATCH, or name it with task_url.",
@@ -81,11 +81,13 @@ async function readCode(
   const isEnvelope = contentType?.toLowerCase().startsWith("application/json");
   const limitBytes = isEnvelope ? codeLimit * ENVELOPE_FACTOR : codeLimit;
   const tooLarge = (): Problem => {
-    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`);
+    return new Problem("code_too_large", `the body is longer than the limit of ${limitBytes} bytes`, {
+      hint: "Keep the code as a named task and send large data as its body, or ask the operator to raise --code-limit.",
+    });
   };
   const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner: memory });
   try {
-    if (isBlank(bytes)) return toFetch(url, config);
+    if (isBlank(bytes)) return toFetch(url, request, config);
     if (url !== null) {
       throw new Problem("code_ambiguous", "the request contains code in its body and names code by task_url", {
         hint: "Give one of the two.",
@@ -103,12 +105,24 @@ async function readCode(
 }
 
 /** A URL that cannot be fetched is a fault of the request, like a missing body: it counts no run. */
-function toFetch(url: string | null, { taskUrlLimit }: InputDependencies["config"]): RunInput {
+function toFetch(
+  url: string | null,
+  request: RunCall["request"],
+  { taskUrlLimit }: InputDependencies["config"],
+): RunInput {
   if (url !== null) readTaskUrl(url, taskUrlLimit);
   if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
-  throw new Problem("code_missing", "the request contains no code", {
-    hint: "Send code as the request body, or name it with task_url.",
-  });
+  throw new Problem("code_missing", "the request contains no code", { hint: hintWithoutCode(request) });
+}
+
+function hintWithoutCode({ method, url }: RunCall["request"]): string {
+  if (/[?&]task[_-]?url=/i.test(url!)) return "Did you mean task_url? The names of the query are case-sensitive.";
+  const named = /[?&](code|source|script|js)=/i.exec(url!)?.[1];
+  if (named !== undefined) {
+    return `The parameter ${named} is for the task. Send the code itself as the body of a POST.`;
+  }
+  const isBodiless = method === "GET" || method === "DELETE";
+  return `Send code as the request body${isBodiless ? " of a POST" : ""}, or name it with task_url.`;
 }
 
 /** Names the encoding of a body that could not be read: the service decodes none. */

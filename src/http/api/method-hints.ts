@@ -1,0 +1,58 @@
+/** What a client probably wants that sends a method which a path does not have. The first match applies. */
+const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonly hint: string }[] = [
+  {
+    methods: /^P/,
+    path: /^\/api\/limits\/container\//,
+    hint: "PUT /api/containers/{container} sets the limits of a container. DELETE on this path resets its use.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/limits\/token\//,
+    hint: "The limits of a token are set when it is issued. DELETE on this path resets its use.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/containers$/,
+    hint: "A container needs no creation. PUT /api/containers/{container} sets its limits.",
+  },
+  {
+    methods: /^POST$/,
+    path: /^\/api\/containers\/[^/]+$/,
+    hint: "PUT replaces all limits of the container, and PATCH changes some.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/tasks(?:\/[^/]+)?$/,
+    hint: "PUT /api/tasks/{container}/{name} makes a task.",
+  },
+  {
+    methods: /^(?:POST|PATCH)$/,
+    path: /^\/api\/tasks\/[^/]+\/[^/]+$/,
+    hint: "PUT makes or changes the task. POST /api/run/{container}/{name} runs it.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/tokens\/[^/]+$/,
+    hint: "A token does not change: issue another one with POST /api/tokens, and revoke this one with DELETE.",
+  },
+  {
+    methods: /^(?:PUT|PATCH|DELETE)$/,
+    path: /^\/api\/tokens$/,
+    hint: "POST issues a token. DELETE /api/tokens/{jti} revokes one.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/runs$/,
+    hint: "POST /api/runs/{container} runs code and answers with its record.",
+  },
+  {
+    methods: /^HEAD$/,
+    path: /^\/api\/run\/[^/]+$/,
+    hint: "HEAD is only for named tasks, at /api/run/{container}/{name}.",
+  },
+];
+
+/** Returns what to do instead of a method that a path does not have, or undefined. */
+export function methodHint(method: string, path: string): string | undefined {
+  return HINTS.find((entry) => entry.methods.test(method) && entry.path.test(path))?.hint;
+}
