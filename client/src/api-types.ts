@@ -290,6 +290,8 @@ export type KeySet = {
 
 export type Html = string;
 
+export type Markdown = string;
+
 export type Metrics = string;
 
 export type OpenApi = {
@@ -303,6 +305,7 @@ export type Index = {
   openapi: string;
   errors: string;
   health: string;
+  llms: string;
   documents: string;
 };
 
@@ -1662,6 +1665,13 @@ export interface Routes {
     query: {};
     body: undefined;
     answer: OpenApi;
+  };
+  /** Read how a language model uses this service */
+  "GET /llms.txt": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: string;
   };
   /** Read whether the service takes runs */
   "GET /healthz": {

@@ -67,7 +67,7 @@ describe("the package", () => {
   it("contains the build and the documents, in less than 1.5 MB, and needs no other package", () => {
     assert.ok(packed.size < MAX_BYTES, `${packed.size} bytes`);
     const folders = new Set(packed.files.map((file) => file.path.split("/", 1)[0]!));
-    const files = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"];
+    const files = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "llms.txt", "package.json"];
     assert.deepEqual([...folders].toSorted(), [...files, "bin", "deploy", "dist", "docs"].toSorted());
     const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
     assert.deepEqual(

@@ -5,17 +5,16 @@ import { chmod, mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
-import { promisify } from "node:util";
 
 import { EXAMPLE_PAGES } from "../client/examples.ts";
 import { freePort } from "../ports.ts";
 import { startRedis } from "../redis/server.ts";
+import { startModel } from "./model.ts";
 import { type Block, blocksOf, pages } from "./page-blocks.ts";
 import { expected, outputsOf, scriptOf, type Step, stepsOf } from "./page-script.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 const TIMEOUT_MS = 120_000;
-const execute = promisify(execFile);
 /** Starts the service of a page that does not start one. */
 const SERVE = "scripts/node dist/main.js serve";
 const SHELL: ReadonlySet<string> = new Set(["sh", "console"]);
@@ -70,6 +69,7 @@ async function checkPage(blocks: readonly Block[]): Promise<void> {
   const text = steps.map(({ command }) => command).join("\n");
   await using redis = text.includes(REDIS) ? await startRedis() : null;
   await redis?.client.config("SET", "requirepass", "password");
+  await using model = text.includes("agent.mjs") ? await startModel() : null;
   const here = (words: string): string =>
     words
       .replaceAll("127.0.0.1:7070", `127.0.0.1:${port}`)
@@ -83,28 +83,27 @@ async function checkPage(blocks: readonly Block[]): Promise<void> {
     XDG_CONFIG_HOME: path.join(folder.path, "config"),
     CAISSON_DATA: path.join(folder.path, "data"),
     CAISSON_PORT: String(port),
+    ...(model === null ? {} : { MODEL_URL: model.url, MODEL: "of-this-test" }),
     // Only the report on the sandbox depends on it.
     ...(/\bdoctor\b/.test(text) ? {} : { CAISSON_ISOLATION: "none" }),
   };
   const outputs = await runScript(folder.path, here(scriptOf(steps, SERVE)), environment);
   for (const [at, { command, answer }] of steps.entries()) {
-    if (answer === null) assert.doesNotMatch(outputs[at]!, /"type":"\/errors#/, command);
-    else assert.match(outputs[at]!.trim(), expected(here(answer)), command);
+    if (answer === null) assert.doesNotMatch(outputs[at]!, /"type":"\/errors#/, `${command}\nprinted ${outputs[at]}`);
+    else assert.match(outputs[at]!.trim(), expected(here(answer)), `${command}\nprinted ${outputs[at]}`);
   }
 }
 
-/** @returns the output of each command. @throws {Error} with what the script printed last if it fails */
+/** @returns the output of each command. Fails with what the script printed last if a command fails. */
 async function runScript(cwd: string, script: string, env: NodeJS.ProcessEnv): Promise<string[]> {
-  try {
-    const { stdout } = await execute("sh", ["-c", script], { cwd, env, timeout: TIMEOUT_MS });
-    return outputsOf(stdout);
-  } catch (error) {
-    const { stdout, stderr, code } = error as { stdout: string; stderr: string; code: unknown };
-    const outputs = outputsOf(stdout);
-    throw new Error(`command ${outputs.length} failed with ${String(code)}: ${outputs.at(-1)}\n${stderr}`, {
-      cause: error,
-    });
-  }
+  const { code, stdout, stderr } = await new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    execFile("sh", ["-c", script], { cwd, env, timeout: TIMEOUT_MS }, (error, printed, warned) =>
+      resolve({ code: error?.code, stdout: printed, stderr: warned }),
+    );
+  });
+  const outputs = outputsOf(stdout);
+  assert.equal(code, undefined, `command ${outputs.length} failed: ${outputs.at(-1)}\n${stderr}`);
+  return outputs;
 }
 
 /** Writes a block that is a file, and returns the commands of a block. Code without a file must be valid as a task. */

@@ -1,12 +1,15 @@
 import { VERSION } from "../headers.ts";
 
 /** The answer of `GET /`. */
-export const INDEX: Readonly<Record<"service" | "version" | "openapi" | "errors" | "health" | "documents", string>> = {
+export const INDEX: Readonly<
+  Record<"service" | "version" | "openapi" | "errors" | "health" | "llms" | "documents", string>
+> = {
   service: "caisson",
   version: VERSION,
   openapi: "/openapi.json",
   errors: "/errors",
   health: "/healthz",
+  llms: "/llms.txt",
   documents: "README.md and docs/ in the folder of caisson",
 };
 
@@ -23,6 +26,7 @@ export function indexPage(): string {
 <li><a href="${INDEX.openapi}">${INDEX.openapi}</a>: the HTTP API, as OpenAPI 3.1
 <li><a href="${INDEX.errors}">${INDEX.errors}</a>: all errors, and what helps
 <li><a href="${INDEX.health}">${INDEX.health}</a>: whether the service takes runs
+<li><a href="${INDEX.llms}">${INDEX.llms}</a>: how a language model uses it
 </ul>
 <p>The documents are in ${INDEX.documents}.
 `;

@@ -2,6 +2,7 @@ import { nextTurn } from "../../next-turn.ts";
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
 import { INDEX, indexPage, wantsPage } from "./index-page.ts";
+import { llmsText } from "./llms-text.ts";
 import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
 
 /** RFC 7517, section 8.5.2. */
@@ -49,6 +50,8 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
     GET: ({ req }) =>
       wantsPage(req.header("accept")) ? text(200, indexPage(), "text/html; charset=utf-8") : json(200, INDEX),
   });
+  const forModels = llmsText();
+  resource(api, "/llms.txt", { GET: () => text(200, forModels, "text/plain; charset=utf-8") });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
 }

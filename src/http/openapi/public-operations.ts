@@ -19,6 +19,7 @@ const health = named(
 );
 const jwks = named("KeySet", z.object({ keys: z.array(z.looseObject({ kty: z.string(), kid: z.string() })) }));
 const html = named("Html", z.string());
+const markdown = named("Markdown", z.string());
 const metrics = named("Metrics", z.string());
 const openApi = named("OpenApi", z.looseObject({ openapi: z.string() }));
 const index = named(
@@ -29,6 +30,7 @@ const index = named(
     openapi: z.string(),
     errors: z.string(),
     health: z.string(),
+    llms: z.string(),
     documents: z.string(),
   }),
 );
@@ -71,6 +73,7 @@ export const PUBLIC_OPERATIONS: readonly Operation[] = [
               openapi: "/openapi.json",
               errors: "/errors",
               health: "/healthz",
+              llms: "/llms.txt",
               documents: "README.md and docs/ in the folder of caisson",
             },
           },
@@ -88,6 +91,22 @@ export const PUBLIC_OPERATIONS: readonly Operation[] = [
     summary: "Read this document",
     token: "none",
     answers: [ok("this document", openApi, { openapi: "3.1.1" })],
+    errors: ["internal_error"],
+  },
+  {
+    method: "get",
+    path: "/llms.txt",
+    id: "getLlmsText",
+    tag: TAG,
+    summary: "Read how a language model uses this service",
+    token: "none",
+    answers: [
+      {
+        status: 200,
+        description: "a page in Markdown (https://llmstxt.org)",
+        content: [{ type: "text/plain", schema: markdown, example: "# caisson\n" }],
+      },
+    ],
     errors: ["internal_error"],
   },
   healthAt("/healthz", "getHealth", "Read whether the service takes runs"),
