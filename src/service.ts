@@ -128,7 +128,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
     open.close(),
   );
-  const audit = closers.adopt(new StoredAudit(threads, { onFailure }), (open) => open.close());
+  const audit = closers.adopt(new StoredAudit(threads, { ...config, onFailure }), (open) => open.close());
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
   const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));

@@ -61,10 +61,11 @@ export function duration(leastMs: number): (input: string) => number {
   };
 }
 
-export function size(leastBytes: number): (input: string) => number {
+export function size(leastBytes: number, mostBytes: number = Infinity): (input: string) => number {
   return (input) => {
     const value = parseSize(input);
     if (value < leastBytes) throw new TypeError(`${input} is less than the minimum of ${formatSize(leastBytes)}`);
+    if (value > mostBytes) throw new TypeError(`${input} is more than the maximum of ${formatSize(mostBytes)}`);
     return value;
   };
 }

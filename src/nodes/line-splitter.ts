@@ -1,5 +1,5 @@
 const NEWLINE = 0x0a;
-/** The most bytes of a line: one is parsed in one step. Input, headers and message of a run have 64 KiB each, escaped up to sixfold. */
+/** The most bytes of a line: one is parsed in one step. Headers and message of a run have 64 KiB each, escaped up to sixfold. */
 const MAX_LINE_BYTES = 2 ** 20;
 
 /** Splits bytes into lines. Each line ends with a line feed. */

@@ -27,7 +27,7 @@ export interface NodesOptions {
   /** Called when a node does not answer, at most once a minute for each node. For the log of the operator. */
   readonly onSilent?: (url: string, error: Error) => void;
   readonly answerMs?: number;
-  readonly bounds: Pick<Config, "familyReads" | "nodeAnswers">;
+  readonly bounds: Pick<Config, "waitingReads" | "familyReads" | "readsAtOnce" | "nodeAnswers">;
 }
 
 /** The other nodes of the service, and how they are asked for what a client reads. */
@@ -43,7 +43,7 @@ export class Nodes {
   readonly #silent = new Map<string, { readonly untilMs: number; readonly reportedMs: number }>();
 
   constructor({ process, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS, bounds }: NodesOptions) {
-    this.#turns = new Turns(bounds.familyReads);
+    this.#turns = new Turns(bounds);
     this.#held = new HeldBytes(bounds.nodeAnswers);
     this.process = process;
     this.credentials = credentials;

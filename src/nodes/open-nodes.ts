@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import type { RedisLink } from "../redis/link.ts";
 import { NodeCredentials } from "./credential.ts";
-import { Nodes } from "./nodes.ts";
+import { Nodes, type NodesOptions } from "./nodes.ts";
 import { NodeRegistry } from "./registry.ts";
 import type { SharedKeys } from "./signature.ts";
 
@@ -16,14 +16,14 @@ const MAX_REASON = 200;
  * @throws {Error} if Redis cannot be used.
  */
 export async function openNodes(
-  config: Pick<Config, "nodeUrl" | "familyReads" | "nodeAnswers">,
+  config: Pick<Config, "nodeUrl" | "nodesAsked"> & NodesOptions["bounds"],
   link: RedisLink | null,
   keys: SharedKeys,
   process: string,
   warn: (line: string) => void,
 ): Promise<Nodes | null> {
   if (!link) return null;
-  const registry = await NodeRegistry.open({ link, keys, process, url: config.nodeUrl });
+  const registry = await NodeRegistry.open({ link, keys, process, url: config.nodeUrl, mostPeers: config.nodesAsked });
   const onSilent = (silent: string, { message }: Error): void => {
     // The message may contain parts of an answer of any length.
     warn(`the node at ${silent} does not answer, and answers to clients count it: ${message.slice(0, MAX_REASON)}`);

@@ -20,6 +20,8 @@ export interface RegistryOptions {
   readonly keys: SharedKeys;
   readonly process: string;
   readonly url: string | null;
+  /** The most nodes that are asked. More would make each read expensive; further ones count as nodes that did not answer. */
+  readonly mostPeers: number;
   /** The milliseconds between two announcements. */
   readonly renewMs?: number;
 }
@@ -30,10 +32,10 @@ const OPEN_MS = 5_000;
 const RETRY_MS = 500;
 /** How many announcements a node may miss before it is not asked any more. */
 const MISSED = 4;
-/** How long a node that is gone counts as a node that did not answer. */
+/** How long a node that is gone counts as a node that did not answer: a machine may need minutes to start again. */
 const REMEMBERED_MS = 600_000;
-/** The most nodes that are asked. More would make each read expensive; further ones count as nodes that did not answer. */
-const MAX_PEERS = 16;
+/** How long a node counts that has stopped by itself: longer than a restart takes, because then its records are back. */
+const LEFT_MS = 60_000;
 const MAX_TEXT_BYTES = 2_048;
 const TYPE = "caisson-node+jwt";
 const PROCESS = /^[0-9a-f]{12}$/;
@@ -96,8 +98,9 @@ export class NodeRegistry {
   }
 
   /**
-   * Ends the announcements. The other nodes do not ask this node any more, but count it for a while as a node that did not
-   * answer: its records are still on its disk. They stop to count it when a node with its URL starts.
+   * Ends the announcements. The other nodes do not ask this node any more, but count it for a minute as a node that did not
+   * answer: its records are still on its disk, and it is probably started again. They stop to count it when a node with its URL
+   * starts.
    */
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -105,7 +108,7 @@ export class NodeRegistry {
     clearTimeout(this.#timer);
     await this.#renewing;
     const { link, process } = this.#with;
-    await link.run(LEAVE, this.#keys(), [process, this.#aliveMs]).catch(() => {});
+    await link.run(LEAVE, this.#keys(), [process, REMEMBERED_MS - LEFT_MS]).catch(() => {});
   }
 
   get #aliveMs(): number {
@@ -128,8 +131,8 @@ export class NodeRegistry {
   }
 
   async #renew(): Promise<void> {
-    const { link, process, url: own } = this.#with;
-    const bounds = [REMEMBERED_MS, MAX_PEERS + 1, MAX_TEXT_BYTES];
+    const { link, process, url: own, mostPeers } = this.#with;
+    const bounds = [REMEMBERED_MS, mostPeers + 1, MAX_TEXT_BYTES];
     const answer = await link.run(ANNOUNCE, this.#keys(), [
       process,
       this.#isAnnounced ? await this.#text() : "",
@@ -147,7 +150,7 @@ export class NodeRegistry {
     const found = [...this.#known]
       .map(([name, { url, announcedMs }]) => ({ process: name, url, ageMs: nowMs - announcedMs }))
       .toSorted((a, b) => a.ageMs - b.ageMs)
-      .filter(({ ageMs }, at) => ageMs < REMEMBERED_MS && at < MAX_PEERS);
+      .filter(({ ageMs }, at) => ageMs < REMEMBERED_MS && at < mostPeers);
     const kept = new Set(found.map((peer) => peer.process));
     for (const name of this.#known.keys()) if (!kept.has(name)) this.#known.delete(name);
     this.#peers = found
@@ -214,7 +217,7 @@ end
 return {redis.call("ZCARD", KEYS[1]), nodes}
 `);
 
-/** Makes the last announcement of a node old. */
+/** Makes the last announcement of a node so old that the other nodes forget it soon. */
 const LEAVE = redisScript(`
 local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
 if score then redis.call("ZADD", KEYS[1], string.format("%.0f", score - ARGV[2]), ARGV[1]) end

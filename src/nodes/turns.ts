@@ -1,34 +1,27 @@
-import { Problem } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
-
-/** The reads of other nodes of all families at once, and of one family. Each asks every node. */
-const AT_ONCE = 8;
-const FAMILY_AT_ONCE = 4;
+import { type ReadBounds, ReadPlaces } from "../records/read-places.ts";
 
 /** Limits how many reads of other nodes run at once, because a client causes with each of them work on all nodes. */
 export class Turns {
-  readonly #familyReads: number;
-  readonly #all = new FairQueue(AT_ONCE);
+  readonly #places: ReadPlaces;
+  readonly #all: FairQueue;
+  readonly #ofFamily: number;
   readonly #families = new Map<string, { readonly queue: FairQueue; count: number }>();
 
-  /** @param familyReads the most reads of a family, with those that wait. */
-  constructor(familyReads: number) {
-    this.#familyReads = familyReads;
+  /** @param readsAtOnce the reads of all families at once; one family has half of them. Each asks every node. */
+  constructor({ readsAtOnce, ...bounds }: ReadBounds & { readonly readsAtOnce: number }) {
+    this.#places = new ReadPlaces(bounds, "reads of other nodes");
+    this.#all = new FairQueue(readsAtOnce);
+    this.#ofFamily = Math.ceil(readsAtOnce / 2);
   }
 
-  /** @throws {Problem} `token_limited` if too many reads of the family wait; or the error of the work. */
-  async run<T>(family: string, work: () => Promise<T>): Promise<T> {
-    const line = this.#families.get(family) ?? { queue: new FairQueue(FAMILY_AT_ONCE), count: 0 };
-    if (line.count >= this.#familyReads) {
-      throw new Problem(
-        "token_limited",
-        `more than ${this.#familyReads} reads of the token family wait for other nodes`,
-        {
-          hint: "Send the next read when an earlier one was answered.",
-          retryAfterMs: 1_000,
-        },
-      );
-    }
+  /** @throws {Problem} `token_limited`, `overloaded` if too many reads wait; or the error of the work. */
+  run<T>(family: string, work: () => Promise<T>): Promise<T> {
+    return this.#places.hold(family, () => this.#run(family, work));
+  }
+
+  async #run<T>(family: string, work: () => Promise<T>): Promise<T> {
+    const line = this.#families.get(family) ?? { queue: new FairQueue(this.#ofFamily), count: 0 };
     this.#families.set(family, line);
     line.count += 1;
     try {

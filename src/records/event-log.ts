@@ -8,10 +8,8 @@ export interface TailEvent {
   readonly reduced: Buffer;
 }
 
-/** The most events of a container in memory: enough for the time in which a client connects again. */
-const MAX_EVENTS = 256;
-/** The most bytes of the events of a container in memory: stops a container whose runs print much. */
-const MAX_BYTES = 64 * 2 ** 10;
+/** The approximate memory of an event in addition to its text. It also bounds the number of events. */
+const EVENT_BYTES = 256;
 /** Characters that are no line ends in an event stream, but that some clients split lines at. JSON does not escape them. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
@@ -20,8 +18,14 @@ export class EventLog {
   /** A random name, so that an id of an earlier log, or of another process, is not taken for one of this log. */
   readonly #name: string = randomBytes(6).toString("hex");
   readonly #events: TailEvent[] = [];
+  readonly #mostBytes: number;
   #bytes = 0;
   #count = 0;
+
+  /** @param mostBytes the memory of the events. A longer event is not kept. */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
 
   /** The id of the latest event, or of the start. */
   get id(): string {
@@ -36,7 +40,7 @@ export class EventLog {
     const event = { count: this.#count, full: bytes, reduced: reduced ? eventBytes(name, reduced, id) : bytes };
     this.#events.push(event);
     this.#bytes += sizeOf(event);
-    while (this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES) this.#bytes -= sizeOf(this.#events.shift()!);
+    while (this.#bytes > this.#mostBytes) this.#bytes -= sizeOf(this.#events.shift()!);
     return event;
   }
 
@@ -70,5 +74,5 @@ function escaped(character: string): string {
 }
 
 function sizeOf({ full, reduced }: TailEvent): number {
-  return full === reduced ? full.length : full.length + reduced.length;
+  return EVENT_BYTES + (full === reduced ? full.length : full.length + reduced.length);
 }

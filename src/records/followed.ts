@@ -19,11 +19,16 @@ const MAX_COLLECTED_BYTES = 128 * 2 ** 10;
 /** A container with readers, or with events that are kept for readers that connect again. */
 export class Followed {
   readonly readers: Set<TailReader> = new Set();
-  readonly #log = new EventLog();
+  readonly #log: EventLog;
   #collected: TailEvent[] = [];
   #bytes = 0;
   #dropped = 0;
   #timer: NodeJS.Timeout | null = null;
+
+  /** @param historyBytes the memory of the events that are kept for readers that connect again */
+  constructor(historyBytes: number) {
+    this.#log = new EventLog(historyBytes);
+  }
 
   /** @param reduced the data for readers who may not see named tasks, if it differs */
   add(name: string, full: object, reduced: object | null = null): void {

@@ -149,8 +149,8 @@ export class Records {
     try {
       return { answer: await read(this.#store), history: "kept" };
     } catch (error) {
-      // A limit of the reader is not a fault of the disk.
-      if (error instanceof Problem && error.fault === "limit") throw error;
+      // Too many reads, of the family or of all, are not a fault of the disk.
+      if (error instanceof Problem && (error.fault === "limit" || error.code === "overloaded")) throw error;
       return { answer: null, history: "unavailable" };
     }
   }

@@ -7,11 +7,11 @@ import { visibleRecord } from "./visible.ts";
 
 /** How long the events of a container are kept for readers that connect again, after the last reader has left. */
 const IDLE_MS = 60_000;
-/** The most containers without readers whose events are kept, as a share of the readers. Each takes up to 64 KiB. */
+/** The most containers without readers whose events are kept, as a share of the readers. Each takes up to `eventHistory` bytes. */
 const IDLE_SHARE = 0.25;
 
-/** The most readers, in all and of one family. */
-export type TailBounds = Pick<RecordConfig, "eventReaders" | "familyEventReaders">;
+/** The most readers, in all and of one family, and the bytes of events that are kept of a container. */
+export type TailBounds = Pick<RecordConfig, "eventReaders" | "familyEventReaders" | "eventHistory">;
 
 /** The live events of containers. An event of a container without readers costs one lookup, and is not kept. */
 export class Tail {
@@ -52,7 +52,7 @@ export class Tail {
   follow(container: string, reader: TailReader, lastEventId: string | null): () => void {
     this.#admit(reader.family);
     let followed = this.#followed.get(container);
-    if (!followed) this.#followed.set(container, (followed = new Followed()));
+    if (!followed) this.#followed.set(container, (followed = new Followed(this.#bounds.eventHistory)));
     this.#unmarkIdle(container);
     followed.join(reader, lastEventId);
     return () => this.#leave(container, followed, reader);

@@ -37,7 +37,7 @@ it("a token with 50 tokens below it that floods a slow collector takes no record
   }).listen(0, "127.0.0.1");
   await once(collector, "listening");
   const { port } = collector.address() as AddressInfo;
-  const drain = ["--log-drain", `http://127.0.0.1:${port}/`, "--log-drain-rate", "24MiB"];
+  const drain = ["--log-drain", `http://127.0.0.1:${port}/`, "--log-drain-rate", "6MiB", "--disk-queue", "4MiB"];
   const service = await startService([...NO_WALL, ...drain, "--container-limit", "hour=1000000"]);
   try {
     const parent = await service.issue({ containers: ["loud-*"], can: ["run", "issue"], depth: 1 });

@@ -67,10 +67,12 @@ it("nodes ask each other by TLS, and only a node with a certificate that they tr
     );
 
     await using thirdHome = await makeHome();
-    const untrusted = await start(thirdHome, other, "--keys", keys);
+    const untrusted = await start(thirdHome, other, "--keys", keys, "--nodes-asked", "1");
     try {
       await until(async () => (await list()).nodes.asked === 3, "the third node is known");
       assert.deepEqual((await list()).nodes, { asked: 3, answered: 2 });
+      const page = JSON.parse(await ask(untrusted.port, untrusted.admin, "GET", "/api/runs")) as Page;
+      assert.deepEqual(page.nodes, { asked: 3, answered: 2 }, "it asks one of the two others");
     } finally {
       await untrusted.stop();
     }

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { runPages } from "../../src/nodes/answers/runs.ts";
 import { LINES_TYPE } from "../../src/nodes/ask-node.ts";
 import { NodeCredentials, SCHEME } from "../../src/nodes/credential.ts";
-import { Nodes } from "../../src/nodes/nodes.ts";
+import { Nodes, type NodesOptions } from "../../src/nodes/nodes.ts";
 import type { Reader } from "../../src/nodes/reader.ts";
 import type { Peer } from "../../src/nodes/registry.ts";
 import type { RunQuery } from "../../src/records/query.ts";
@@ -50,7 +50,12 @@ interface Asked {
 const nothing = (): Promise<void> => Promise.resolve();
 
 /** Nodes with these answers. A number is the port of a node without a server. */
-async function asking(t: TestContext, answers: readonly (Answering | number)[], answerMs?: number): Promise<Asked> {
+async function asking(
+  t: TestContext,
+  answers: readonly (Answering | number)[],
+  answerMs?: number,
+  bounds: Partial<NodesOptions["bounds"]> = {},
+): Promise<Asked> {
   const tokens = await testTokens(t);
   tokens.clock.nowMs = Date.now();
   const peers: Peer[] = [];
@@ -61,7 +66,7 @@ async function asking(t: TestContext, answers: readonly (Answering | number)[], 
   const silent: string[] = [];
   const nodes = new Nodes({
     process: SELF,
-    bounds: BOUNDS,
+    bounds: { ...BOUNDS, ...bounds },
     registry: { peers, further: 0, announce: nothing, close: nothing },
     credentials: new NodeCredentials(tokens.keys, SELF, () => tokens.clock.nowMs),
     onSilent: (url, error) => silent.push(`${url}: ${error.message}`),
@@ -220,6 +225,27 @@ describe("asking other nodes", () => {
     assert.equal(results.filter((each) => each === 2).length, BOUNDS.familyReads);
     assert.equal(results.filter((each) => each === "token_limited").length, 50 - BOUNDS.familyReads);
     assert.ok(most <= 5, String(most));
+  });
+
+  it("asks as many nodes at once as the operator permits, and half of them for a token family", async (t) => {
+    let atOnce = 0;
+    let most = 0;
+    const slowly: Answering = (request, response) => {
+      most = Math.max(most, ++atOnce);
+      setImmediate(() => {
+        atOnce -= 1;
+        answering(lines(END))(request, response);
+      });
+    };
+    const { list } = await asking(t, [slowly], undefined, { readsAtOnce: 2, waitingReads: 9, familyReads: 8 });
+    const other = { ...READER, family: "33333333-3333-4333-8333-333333333333" };
+    await Promise.all(Array.from({ length: 8 }, () => list()));
+    assert.equal(most, 1);
+    const reads = Array.from({ length: 8 }, () => list());
+    const last = list(other);
+    await assert.rejects(list({ ...READER, family: "44444444-4444-4444-8444-444444444444" }), { code: "overloaded" });
+    await Promise.all([...reads, last]);
+    assert.ok(most <= 2);
   });
 
   it("asks for a run only the node that its id names, and all nodes if none has that name", async (t) => {

@@ -27,7 +27,7 @@ async function world(t: TestContext): Promise<World> {
   const { keys } = await testTokens(t);
   const link = await redis.link();
   const start: World["start"] = async (process, url, own = keys) => {
-    const registry = await NodeRegistry.open({ link, keys: own, process, url, renewMs: RENEW_MS });
+    const registry = await NodeRegistry.open({ link, keys: own, process, url, mostPeers: 16, renewMs: RENEW_MS });
     t.after(() => registry.close());
     await registry.announce();
     return registry;
@@ -62,13 +62,15 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     );
   });
 
-  it("do not ask a stopped node any more, but count it until a node with its URL starts", async (t) => {
-    const { start } = await world(t);
+  it("do not ask a stopped node any more, but count it for a minute, or until a node with its URL starts", async (t) => {
+    const { start, redis } = await world(t);
     const b = await start(B, urlOf(B));
     const a = await start(A, urlOf(A));
     await b.close();
     await until(() => a.peers[0]?.isAlive === false, "the stop is noticed");
     assert.equal(a.peers.length, 1);
+    const leftMs = 600_000 - (Date.now() - Number(await redis.client.zscore(SEEN, B)));
+    assert.ok(leftMs > 50_000 && leftMs <= 60_000, `it is known for ${leftMs} ms more`);
     await start(C, urlOf(B));
     await until(() => a.peers[0]?.process === C, "the new process replaces the old one");
     assert.deepEqual(a.peers, [{ process: C, url: urlOf(B), isAlive: true }]);
@@ -104,7 +106,7 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
   });
 
   it("ignore what is no announcement, and keep their bounds", async (t) => {
-    const { start, redis, keys } = await world(t);
+    const { start, redis, link, keys } = await world(t);
     const nowMs = Date.now();
     const ofOther = await signAsNode(keys, "caisson-node+jwt", { process: C, url: urlOf(C) });
     const otherPurpose = await signAsNode(keys, "caisson-node-request+jwt", { process: B, url: urlOf(B) });
@@ -130,6 +132,8 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     for (let at = 0; at < 200; at++) await redis.client.zadd(SEEN, nowMs, at.toString(16).padStart(12, "0"));
     await until(() => a.further > 0, "there are more nodes than a read asks");
     assert.ok(a.peers.length <= 16);
+    const few = await NodeRegistry.open({ link, keys, process: B, url: null, mostPeers: 3 });
+    assert.ok(few.peers.length <= 3 && few.further > 190);
     assert.ok(a.peers.length + a.further >= 190, "none is hidden");
   });
 
@@ -141,7 +145,7 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
       key: (name) => link.key(name),
       run: (...command) => (++attempts === 1 ? Promise.reject(new Error("too late")) : link.run(...command)),
     };
-    const a = await NodeRegistry.open({ link: hasty, keys, process: A, url: null });
+    const a = await NodeRegistry.open({ link: hasty, keys, process: A, url: null, mostPeers: 16 });
     t.after(() => a.close());
     assert.deepEqual([attempts, a.peers.length], [2, 1]);
   });
@@ -157,7 +161,7 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
           throw error;
         }),
     };
-    const a = await NodeRegistry.open({ link: counted, keys, process: A, url: null, renewMs: RENEW_MS });
+    const a = await NodeRegistry.open({ link: counted, keys, process: A, url: null, mostPeers: 16, renewMs: RENEW_MS });
     t.after(() => a.close());
     await a.announce();
     await redis.client.zadd(SEEN, Date.now(), B);

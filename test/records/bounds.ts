@@ -1,25 +1,7 @@
+import { type NodeConfig, NODES } from "../../src/config/groups/nodes.ts";
 import { type RecordConfig, RECORDS } from "../../src/config/groups/records.ts";
 
-type Bounds = Pick<
-  RecordConfig,
-  | "recentRuns"
-  | "containerRuns"
-  | "consoleLimit"
-  | "eventReaders"
-  | "familyEventReaders"
-  | "familyReads"
-  | "familyContainers"
-  | "nodeAnswers"
->;
-
-/** The default bounds of everything that keeps or reads records. */
-export const BOUNDS: Bounds = {
-  recentRuns: RECORDS.recentRuns.fallback,
-  containerRuns: RECORDS.containerRuns.fallback,
-  consoleLimit: RECORDS.consoleLimit.fallback,
-  eventReaders: RECORDS.eventReaders.fallback,
-  familyEventReaders: RECORDS.familyEventReaders.fallback,
-  familyReads: RECORDS.familyReads.fallback,
-  familyContainers: RECORDS.familyContainers.fallback,
-  nodeAnswers: RECORDS.nodeAnswers.fallback,
-};
+/** The defaults of everything that keeps or reads records. */
+export const BOUNDS = Object.fromEntries(
+  Object.entries({ ...RECORDS, ...NODES }).map(([name, { fallback }]) => [name, fallback]),
+) as unknown as RecordConfig & NodeConfig;

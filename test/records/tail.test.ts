@@ -159,8 +159,8 @@ describe("the live events of a container", () => {
       assert.equal(lastIdOf(late.text), events.at(-1)!.id);
     }
     const within = new Collector();
-    tail.follow("demo", within, events[44]!.id);
-    assert.deepEqual(textsOf(within.events), textsOf(events.slice(45)));
+    tail.follow("demo", within, events[150]!.id);
+    assert.deepEqual(textsOf(within.events), textsOf(events.slice(151)));
     tail.close();
   });
 

@@ -1,6 +1,6 @@
 import { redisPlace, type RedisPlace } from "../redis-place.ts";
 import { one, type Settings } from "../setting.ts";
-import { choice, duration, file, nodeName, origin, realm } from "../values.ts";
+import { choice, duration, file, integer, nodeName, origin, realm, size } from "../values.ts";
 
 export interface NodeConfig {
   readonly redis: RedisPlace | null;
@@ -11,6 +11,8 @@ export interface NodeConfig {
   readonly revocationLag: number;
   readonly nodeUrl: string | null;
   readonly nodeName: string | null;
+  readonly nodesAsked: number;
+  readonly nodeAnswers: number;
 }
 
 export const NODES: Settings<NodeConfig> = {
@@ -54,5 +56,19 @@ export const NODES: Settings<NodeConfig> = {
     null,
     "the node in records of runs, such as a1; by default the part of run ids that names the process",
     nodeName,
+  ),
+  nodesAsked: one(
+    "--nodes-asked <number>",
+    16,
+    "other nodes that a read asks; the further ones count as nodes that did not answer: stops a client from causing work on any " +
+      "number of nodes",
+    integer(1, 256),
+  ),
+  nodeAnswers: one(
+    "--node-answers <size>",
+    64 * 2 ** 20,
+    "memory for answers of other nodes while they arrive; a token with all tokens below it has three eighths: stops reads that " +
+      "fill the memory",
+    size(2 ** 20),
   ),
 };

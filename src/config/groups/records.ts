@@ -10,11 +10,18 @@ export interface RecordConfig {
   readonly recentRuns: number;
   readonly containerRuns: number;
   readonly consoleLimit: number;
+  readonly inputLimit: number;
+  readonly diskQueue: number;
   readonly eventReaders: number;
   readonly familyEventReaders: number;
+  readonly eventHistory: number;
+  readonly waitingReads: number;
   readonly familyReads: number;
+  readonly readsAtOnce: number;
+  readonly countedFamilies: number;
   readonly familyContainers: number;
-  readonly nodeAnswers: number;
+  readonly usageRows: number;
+  readonly auditEntries: number;
   readonly logDrain: DrainTarget | null;
   readonly logDrainRate: number;
   readonly logDrainAuthorization: string | null;
@@ -63,6 +70,20 @@ export const RECORDS: Settings<RecordConfig> = {
     "console lines that the service keeps of one run, and in memory of one container: stops a task that prints without end",
     size(1_024),
   ),
+  inputLimit: one(
+    "--input-limit <size>",
+    64 * 2 ** 10,
+    "the beginning of the input that a record keeps, of a task with record: input; stops callers that fill the history with " +
+      "what they send",
+    size(1_024, 16 * 2 ** 20),
+  ),
+  diskQueue: one(
+    "--disk-queue <size>",
+    16 * 2 ** 20,
+    "memory for records that wait for the disk, and as much for each of usage, audit and --log-drain; a token with all tokens " +
+      "below it has at most three times what is free: stops a disk or collector that stands still from filling the memory",
+    size(2 ** 20, 4 * 2 ** 30),
+  ),
   eventReaders: one(
     "--event-readers <number>",
     512,
@@ -75,23 +96,60 @@ export const RECORDS: Settings<RecordConfig> = {
     "live streams of a token with all tokens below it: stops a customer that takes the streams of others",
     integer(1, 100_000),
   ),
+  eventHistory: one(
+    "--event-history <size>",
+    64 * 2 ** 10,
+    "live events of one container in memory, for clients that connect again; a client may leave four times as much unread: stops " +
+      "a container whose runs print much",
+    size(1_024, 64 * 2 ** 20),
+  ),
+  waitingReads: one(
+    "--waiting-reads <number>",
+    256,
+    "reads of records that wait, of all clients, and as many reads of usage and of other nodes: stops many clients that fill the " +
+      "memory with reads",
+    integer(1, 100_000),
+  ),
   familyReads: one(
     "--family-reads <number>",
     8,
-    "reads of records and usage that wait, of a token with all tokens below it: stops a customer that keeps the reader busy",
+    "the part of --waiting-reads of a token with all tokens below it: stops a customer that keeps the reader busy",
     integer(1, 256),
+  ),
+  readsAtOnce: one(
+    "--reads-at-once <number>",
+    8,
+    "reads of usage, and of other nodes, at once; a token with all tokens below it has one of usage and half of those of other " +
+      "nodes: stops reads that fill the memory with their answers",
+    integer(1, 256),
+  ),
+  countedFamilies: one(
+    "--counted-families <number>",
+    10_000,
+    "tokens with all tokens below them whose records are counted apart in a minute, and as many containers and networks of " +
+      "clients; five times as many names in the usage of an hour: stops callers that fill the memory with names",
+    integer(10, 1_000_000),
   ),
   familyContainers: one(
     "--family-containers <number>",
     10_000,
-    "containers of a token with all tokens below it that the usage names in an hour; the usage counts the further ones as (other)",
-    integer(1, 10_000),
+    "containers of a token with all tokens below it that the usage names in an hour; a tenth of them in the omitted runs of a " +
+      "day; the further ones count as (other): stops a caller that uses one name after the other",
+    integer(1, 1_000_000),
   ),
-  nodeAnswers: one(
-    "--node-answers <size>",
-    64 * 2 ** 20,
-    "memory for answers of other nodes while they arrive; a token with all tokens below it has three eighths",
-    size(2 ** 20),
+  usageRows: one(
+    "--usage-rows <number>",
+    1_000_000,
+    "hours that the usage keeps of a token with all tokens below it, and minutes of all: stops a customer that fills the disk " +
+      "with new names for a year; the oldest hours lose their names and keep their sums",
+    integer(1_000, 1_000_000_000),
+  ),
+  auditEntries: one(
+    "--audit-entries <number>",
+    1_000_000,
+    "entries of the audit of administrators and of the service; a token with all tokens below it has a tenth: stops a customer " +
+      "that fills the disk with changes; the oldest go first",
+    integer(10, 1_000_000_000),
   ),
   logDrain: one<DrainTarget | null>(
     "--log-drain <target>",

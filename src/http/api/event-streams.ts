@@ -73,8 +73,12 @@ export class EventStreams {
   }
 }
 
-/** The most bytes that a client has not read. A slower client is disconnected; it may continue with `Last-Event-ID`. */
-const MAX_UNREAD_BYTES = 256 * 2 ** 10;
+/**
+ * The most bytes that a client has not read, as a multiple of the events that are kept, and at the least: the events of a
+ * turn and the longest record fit. A slower client is disconnected; it may continue with `Last-Event-ID`.
+ */
+const UNREAD_HISTORIES = 4;
+const LEAST_UNREAD_BYTES = 256 * 2 ** 10;
 const HEARTBEAT: Buffer = Buffer.from(":\n\n");
 /** The time after which a client connects again. Some clients would not wait at all. */
 const RETRY = "retry: 2000\n\n";
@@ -87,10 +91,15 @@ export class EventStream implements TailReader {
   readonly family: string;
   readonly seesTasks: boolean;
   readonly #begin: () => ServerResponse;
+  readonly #mostUnread: number;
   #response: ServerResponse | null = null;
 
-  /** @param begin sends the head of the answer; called with the first event */
-  constructor(caller: Caller, begin: () => ServerResponse) {
+  /**
+   * @param begin sends the head of the answer; called with the first event
+   * @param historyBytes the bytes of the events that are kept for clients that connect again
+   */
+  constructor(caller: Caller, begin: () => ServerResponse, historyBytes: number) {
+    this.#mostUnread = Math.max(LEAST_UNREAD_BYTES, UNREAD_HISTORIES * historyBytes);
     this.caller = caller;
     this.family = caller.family;
     this.seesTasks = seesTasks(caller);
@@ -100,7 +109,7 @@ export class EventStream implements TailReader {
   receive(bytes: Buffer): void {
     const response = (this.#response ??= this.#open());
     if (response.destroyed || response.writableEnded) return;
-    if (response.writableLength + bytes.length > MAX_UNREAD_BYTES) response.req.socket.destroy();
+    if (response.writableLength + bytes.length > this.#mostUnread) response.req.socket.destroy();
     else response.write(bytes);
   }
 

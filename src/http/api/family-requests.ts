@@ -8,8 +8,11 @@ interface Hold {
   readonly end: () => void;
 }
 
-/** The requests of all families from which on a family may only have its share of them: an answer may have four megabytes. */
-const ALL = 128;
+/**
+ * The requests of all families from which on a family may only have its share of them, as a multiple of what one family may
+ * have: an answer may have four megabytes.
+ */
+const FAMILIES = 4;
 
 /** The requests under way by their answers. */
 const holds = new WeakMap<ServerResponse, Hold>();
@@ -32,7 +35,8 @@ export class FamilyRequests {
   begin(family: string, answer: ServerResponse): void {
     const count = this.#counts.get(family) ?? 0;
     const families = this.#counts.size + (count > 0 ? 0 : 1);
-    if (count >= this.#most || (count > 0 && this.#all >= ALL && count >= ALL / families)) {
+    const all = FAMILIES * this.#most;
+    if (count >= this.#most || (count > 0 && this.#all >= all && count >= all / families)) {
       const detail = `the token, with all tokens below it, has ${count} requests to the API under way, which is the maximum`;
       throw new Problem("token_limited", detail, {
         hint: "Send the next request when an earlier one was answered. The operator sets --family-requests.",

@@ -11,14 +11,14 @@ const UNBUFFERED = ["X-Accel-Buffering", "no"];
 
 /** Handles `GET /api/runs/{container}/events`: sends events (HTML standard, section 9.2) until the token ends. */
 export function followEvents(dependencies: ApiDependencies): Handler {
-  const { records, tokens } = dependencies;
+  const { records, tokens, config } = dependencies;
   const streams = new EventStreams(tokens.store, tokens.verifier);
   return async (call) => {
     const by = await authenticate(call, dependencies);
     const container = containerName(segment(call, CONTAINER));
     mustRead(by, container);
     const lastEventId = call.env.incoming.headers["last-event-id"];
-    const stream = new EventStream(by, () => beginStream(call, TYPE, UNBUFFERED));
+    const stream = new EventStream(by, () => beginStream(call, TYPE, UNBUFFERED), config.eventHistory);
     // Refuses the stream before its head is sent.
     const leave = records.tail.follow(container, stream, typeof lastEventId === "string" ? lastEventId : null);
     streams.add(stream, leave);

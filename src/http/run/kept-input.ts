@@ -1,5 +1,3 @@
-/** The bytes of a body that a record keeps. */
-const MAX_KEPT_BYTES = 64 * 2 ** 10;
 /** The room for the first bytes. It doubles when it is full. */
 const FIRST_BYTES = 1_024;
 
@@ -8,6 +6,12 @@ export class KeptInput {
   // One buffer: a body may arrive in chunks of one byte, and each buffer takes a hundred bytes more than its content.
   #kept = Buffer.alloc(0);
   #length = 0;
+  readonly #mostBytes: number;
+
+  /** @param mostBytes the bytes that are kept */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
 
   /** The memory that it takes. */
   get bytes(): number {
@@ -15,12 +19,12 @@ export class KeptInput {
   }
 
   add(chunk: Buffer): void {
-    const bytes = Math.min(chunk.length, MAX_KEPT_BYTES - this.#length);
+    const bytes = Math.min(chunk.length, this.#mostBytes - this.#length);
     if (bytes === 0) return;
     const length = this.#length + bytes;
     if (length > this.#kept.length) {
       const room = Math.max(length, 2 * this.#kept.length, FIRST_BYTES);
-      const grown = Buffer.alloc(Math.min(room, MAX_KEPT_BYTES));
+      const grown = Buffer.alloc(Math.min(room, this.#mostBytes));
       this.#kept.copy(grown, 0, 0, this.#length);
       this.#kept = grown;
     }

@@ -58,7 +58,7 @@ export async function readRunInput(call: RunCall, dependencies: InputDependencie
   const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
   const found = takesBody ? await openRunBody(call.request, call.response, limits, bodies, call.memory) : null;
   const release = found ? found.release : nothing;
-  const kept = task?.record === "input" && found ? new KeptInput() : null;
+  const kept = task?.record === "input" && found ? new KeptInput(config.inputLimit) : null;
   if (found?.bytes) kept?.add(found.bytes);
   const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
   const body = found && { source: found.source, mostHeld: limits.bytes, onRead };

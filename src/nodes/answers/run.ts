@@ -5,13 +5,22 @@ import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { AnswerReader } from "../ask-node.ts";
 import { foreign, writeLines } from "./kind.ts";
 
-/** Writes one record: first the record without its console, then the lines of the console. */
-export function writeRecord({ console, ...rest }: RunRecord, family: string): Promise<string> {
-  return writeLines([{ lines: console.length, record: rest }, ...console], family);
+/** The characters of an input in one line: a line is parsed in one turn of the event loop. */
+const PIECE_CHARS = 65_536;
+
+/** Writes one record: first the record without its console and its input, then the pieces of the input, and the lines. */
+export function writeRecord({ console, input, ...rest }: RunRecord, family: string): Promise<string> {
+  const pieces: { readonly input: string }[] = [];
+  for (let at = 0; at < (input?.length ?? 0); at += PIECE_CHARS) {
+    pieces.push({ input: input!.slice(at, at + PIECE_CHARS) });
+  }
+  const head = { lines: console.length, pieces: input === undefined ? null : pieces.length, record: rest };
+  return writeLines([head, ...pieces, ...console], family);
 }
 
 const head = z.strictObject({
   lines: z.int().nonnegative(),
+  pieces: z.int().nonnegative().nullable(),
   record: z.looseObject({
     run: z.string(),
     container: z.string(),
@@ -20,6 +29,7 @@ const head = z.strictObject({
     error: z.looseObject({}).nullable(),
   }),
 });
+const inputPiece = z.strictObject({ input: z.string() });
 const consoleLine: z.ZodType<ConsoleLine> = z.strictObject({
   atMs: z.number(),
   level: z.enum(LOG_LEVELS),
@@ -30,6 +40,7 @@ export class RecordReader implements AnswerReader<RunRecord> {
   readonly #container: string;
   readonly #run: string;
   readonly #console: ConsoleLine[] = [];
+  readonly #input: string[] = [];
   #head: z.infer<typeof head> | null = null;
 
   constructor(container: string, run: string) {
@@ -39,7 +50,8 @@ export class RecordReader implements AnswerReader<RunRecord> {
 
   line(value: unknown): void {
     if (this.#head !== null) {
-      this.#console.push(consoleLine.parse(value));
+      if (this.#input.length < (this.#head.pieces ?? 0)) this.#input.push(inputPiece.parse(value).input);
+      else this.#console.push(consoleLine.parse(value));
       return;
     }
     this.#head = head.parse(value);
@@ -49,7 +61,10 @@ export class RecordReader implements AnswerReader<RunRecord> {
 
   end(): RunRecord {
     if (this.#head?.lines !== this.#console.length) throw foreign();
-    return { ...this.#head.record, console: this.#console } as unknown as RunRecord;
+    const { record, pieces } = this.#head;
+    if ((pieces ?? 0) !== this.#input.length) throw foreign();
+    const input = pieces === null ? {} : { input: this.#input.join("") };
+    return { ...record, ...input, console: this.#console } as unknown as RunRecord;
   }
 }
 

@@ -16,12 +16,15 @@ export interface AuditBounds {
   readonly looked: number;
 }
 
-export const AUDIT_BOUNDS: AuditBounds = {
-  keptMs: 365 * 86_400_000,
-  familyEntries: 100_000,
-  adminEntries: 1_000_000,
-  looked: 20_000,
-};
+/** @param entries the entries of administrators and of the service; a family has a tenth */
+export function auditBounds(entries: number): AuditBounds {
+  return {
+    keptMs: 365 * 86_400_000,
+    familyEntries: Math.floor(entries / 10),
+    adminEntries: entries,
+    looked: 20_000,
+  };
+}
 
 /** An entry to write. `family` is empty for administrators and for the service. */
 export interface AuditRow {
@@ -48,7 +51,7 @@ export class AuditFile {
   readonly #counts: Map<string, number> = new Map();
 
   /** @throws {Error} if the file cannot be used. */
-  static open(file: string, bounds: AuditBounds = AUDIT_BOUNDS): AuditFile {
+  static open(file: string, bounds: AuditBounds): AuditFile {
     return openDatabase(file, DEFINITION, (database) => new AuditFile(database, bounds));
   }
 

@@ -1,11 +1,12 @@
 import { setAside } from "../set-aside.ts";
 import { isDamage } from "../sqlite-fault.ts";
-import { AuditFile, type AuditRow } from "./audit-file.ts";
+import { auditBounds, AuditFile, type AuditRow } from "./audit-file.ts";
 import type { AuditPage, AuditQuery } from "./audit.ts";
 
 export type AuditRequest =
-  | { readonly kind: "add"; readonly row: AuditRow }
-  | { readonly kind: "list"; readonly query: AuditQuery }
+  /** `entries`: those of administrators that are kept; a family has a tenth. */
+  | { readonly kind: "add"; readonly row: AuditRow; readonly entries: number }
+  | { readonly kind: "list"; readonly query: AuditQuery; readonly entries: number }
   | { readonly kind: "close" };
 
 export interface AuditReply {
@@ -42,7 +43,7 @@ export class AuditWriter {
       this.#file = null;
       return null;
     }
-    this.#file ??= AuditFile.open(this.#path);
+    this.#file ??= AuditFile.open(this.#path, auditBounds(request.entries));
     if (request.kind === "list") return this.#file.list(request.query);
     this.#file.add(request.row);
     return null;

@@ -1,17 +1,19 @@
+import type { RecordConfig } from "../../config/groups/records.ts";
 import { Problem } from "../../errors.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import { type Channel, ThreadError } from "../request-thread.ts";
+import { WaitingBytes } from "../waiting-bytes.ts";
 import type { AuditReply, AuditRequest } from "./audit-writer.ts";
 import type { Audit, AuditEvent, AuditLosses, AuditPage, AuditQuery } from "./audit.ts";
 
-/** The entries that wait for the disk. The rate of changes bounds them too, but a disk can stop. */
-const MAX_WAITING = 1_000;
+/** The approximate memory of an entry that waits, in addition to its details. */
+const ENTRY_BYTES = 512;
 /** How long the answer to a change waits for its entry: longer than a busy disk takes, shorter than a client waits. */
 const PATIENCE_MS = 2_000;
 /** The characters of the details of an entry as JSON. Details are names and limits, and far shorter. */
 const MAX_DETAILS_CHARS = 8_192;
 
-export interface AuditOptions {
+export interface AuditOptions extends Pick<RecordConfig, "auditEntries" | "diskQueue"> {
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
   readonly onFailure?: (error: Error) => void;
   readonly now?: () => number;
@@ -22,13 +24,17 @@ export class StoredAudit implements Audit {
   readonly #writer: Channel<AuditRequest, AuditReply>;
   readonly #onFailure: (error: Error) => void;
   readonly #now: () => number;
-  #waiting = 0;
+  readonly #entries: number;
+  /** The entries that wait for the disk. The rate of changes bounds them too, but a disk can stop. */
+  readonly #waiting: WaitingBytes;
   #lost = 0;
   #failure: string | null = null;
   #setAside: string[] = [];
 
   /** @param threads must be closed after this. */
-  constructor(threads: RecordThreads, { onFailure = () => {}, now = Date.now }: AuditOptions = {}) {
+  constructor(threads: RecordThreads, { auditEntries, diskQueue, onFailure = () => {}, now = Date.now }: AuditOptions) {
+    this.#entries = auditEntries;
+    this.#waiting = new WaitingBytes(diskQueue);
     // First, because the answer to a change waits for its entry.
     this.#writer = threads.writer("audit", true);
     this.#onFailure = onFailure;
@@ -40,19 +46,23 @@ export class StoredAudit implements Audit {
   }
 
   async add({ action, by, family, client, details }: AuditEvent): Promise<void> {
-    if (this.#waiting >= MAX_WAITING) {
+    const text = JSON.stringify(details);
+    const bounded = text.length <= MAX_DETAILS_CHARS ? text : JSON.stringify({ omitted: `${text.length} characters` });
+    const bytes = bounded.length + ENTRY_BYTES;
+    const holder = family ?? "";
+    if (!this.#waiting.fits(holder, bytes)) {
       this.#lost++;
       return;
     }
-    const text = JSON.stringify(details);
-    const bounded = text.length <= MAX_DETAILS_CHARS ? text : JSON.stringify({ omitted: `${text.length} characters` });
-    const row = { atMs: this.#now(), action, by, family: family ?? "", client, details: bounded };
-    await Promise.race([this.#write({ kind: "add", row }), patience()]);
+    const row = { atMs: this.#now(), action, by, family: holder, client, details: bounded };
+    this.#waiting.add(holder, bytes);
+    const writing = this.#write({ kind: "add", row, entries: this.#entries });
+    await Promise.race([writing.finally(() => this.#waiting.release(holder, bytes)), patience()]);
   }
 
   async list(query: AuditQuery): Promise<AuditPage> {
     try {
-      return (await this.#ask({ kind: "list", query })).page!;
+      return (await this.#ask({ kind: "list", query, entries: this.#entries })).page!;
     } catch (error) {
       throw new Problem("store_unavailable", "the entries of the audit cannot be read", { cause: error });
     }
@@ -63,7 +73,6 @@ export class StoredAudit implements Audit {
   }
 
   async #write(request: AuditRequest): Promise<void> {
-    this.#waiting++;
     try {
       await this.#ask(request);
       this.#failure = null;
@@ -71,8 +80,6 @@ export class StoredAudit implements Audit {
       this.#lost++;
       if (this.#failure === null) this.#onFailure(error as Error);
       this.#failure = `the audit cannot be written: ${error instanceof ThreadError ? error.code : "ERROR"}`;
-    } finally {
-      this.#waiting--;
     }
   }
 

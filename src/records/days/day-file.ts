@@ -2,16 +2,12 @@ import type { SQLOutputValue } from "node:sqlite";
 
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { isAboutValue } from "../sqlite-fault.ts";
-import type { Batch, BatchOutcome, Omission } from "./messages.ts";
+import type { Batch, BatchOutcome, Omission, OmissionBounds } from "./messages.ts";
 import { publicPartOf, publicShare } from "./public-shares.ts";
 import type { StoredRow } from "./stored-row.ts";
 
 /** The version of the schema. A reader ignores a file without it, which is being created. */
 export const SCHEMA_VERSION = 1;
-/** The most containers of one family that a file counts omissions of. Further ones are counted together. */
-const MOST_OMITTED_CONTAINERS = 1_000;
-/** The most rows in the count of omissions, apart from one row of each family. */
-const MOST_OMISSIONS = 20_000;
 /** The bytes that a row takes in the database and in its log together, for each byte of the row. */
 const BYTES_ON_DISK = 2;
 
@@ -67,6 +63,7 @@ export interface Room {
   readonly fileBytes: number;
   /** The time of `performance.now()` at which the batch ends early. */
   readonly endMs: number;
+  readonly omissions: OmissionBounds;
 }
 
 /** The database of a day, open for its only writer. */
@@ -106,7 +103,7 @@ export class DayFile {
         } else omitted.push([family, container, 1]);
       }
       usage.save();
-      for (const omission of [...omissions, ...omitted]) this.#omit(omission);
+      for (const omission of [...omissions, ...omitted]) this.#omit(omission, room.omissions);
       return { rows: done, omitted: omitted.length, dropped, full: [...usage.full] };
     });
   }
@@ -126,12 +123,11 @@ export class DayFile {
     }
   }
 
-  #omit([family, container, count]: Omission): void {
+  #omit([family, container, count]: Omission, { ofAll, ofFamily }: OmissionBounds): void {
     const { addOmitted, omit, omittedContainers } = this.#statements;
     if (addOmitted.run(family, container, count).changes === 1) return;
     // However many rows there are, each family has a row for its other containers, so that its total is complete.
-    const isListed =
-      this.#omissions < MOST_OMISSIONS && countOf(omittedContainers.get(family)) < MOST_OMITTED_CONTAINERS;
+    const isListed = this.#omissions < ofAll && countOf(omittedContainers.get(family)) < ofFamily;
     if (!isListed && addOmitted.run(family, "", count).changes === 1) return;
     omit.run(family, isListed ? container : "", count);
     this.#omissions += 1;

@@ -4,7 +4,7 @@ import type { RecordThreads } from "../record-threads.ts";
 import type { KeptRun, RunRecord } from "../record.ts";
 import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { type Day, dayOf } from "./day.ts";
-import type { BatchOutcome } from "./messages.ts";
+import type { BatchOutcome, OmissionBounds } from "./messages.ts";
 import { NoStore } from "./no-store.ts";
 import { publicPartOf } from "./public-shares.ts";
 import { RecordReader } from "./record-reader.ts";
@@ -12,14 +12,16 @@ import { RecordWriter } from "./record-writer.ts";
 import { Shares } from "./shares.ts";
 import { leastBytesOf, ROW_SIZE, rowOf } from "./stored-row.ts";
 
-/** The most bytes of one record. A longer one would block the service for milliseconds while its JSON is made. */
-const MOST_RECORD_BYTES = 512 * 2 ** 10;
-/** The most families that are known to have used their quota. The writer still checks further ones. */
-const MOST_FULL = 10_000;
+/**
+ * The most bytes of a record in addition to its console and its input. Its other texts have 64 Ki characters each, so only a
+ * record with a fault is larger. It would block the service for milliseconds while its JSON is made.
+ */
+const MOST_OTHER_BYTES = 384 * 2 ** 10;
 
 export interface RecordStoreOptions extends Pick<
   RecordConfig,
-  "keepRuns" | "runsSize" | "runsRate" | "familyRuns" | "familyReads"
+  | ("keepRuns" | "runsSize" | "runsRate" | "familyRuns" | "familyReads" | "waitingReads" | "diskQueue")
+  | ("consoleLimit" | "inputLimit" | "countedFamilies" | "familyContainers")
 > {
   /** Returns Unix milliseconds: the minutes of the shares. */
   readonly now?: () => number;
@@ -40,20 +42,25 @@ class DayStore implements RecordStore {
   readonly #reader: RecordReader;
   readonly #shares: Shares;
   readonly #now: () => number;
+  readonly #mostRecordBytes: number;
+  readonly #mostFull: number;
   /** The families that have used their quota of a day, and the public parts of families that are used up. */
   readonly #full = new Map<Day, Set<string>>();
   #dropped = 0;
   #omitted = 0;
 
-  constructor(
-    folder: string,
-    threads: RecordThreads,
-    { keepRuns, runsSize, runsRate, familyRuns, familyReads, now = Date.now }: RecordStoreOptions,
-  ) {
-    const settings = { folder, keepRuns, runsSize, familyRuns };
-    this.#writer = new RecordWriter(threads, settings, (day, outcome) => this.#onWritten(day, outcome));
-    this.#reader = new RecordReader(threads, folder, familyReads);
-    this.#shares = new Shares(runsRate, familyRuns);
+  constructor(folder: string, threads: RecordThreads, { now = Date.now, ...options }: RecordStoreOptions) {
+    const { keepRuns, runsSize, runsRate, familyRuns, countedFamilies } = options;
+    const omissions = omissionBounds(options);
+    const settings = { folder, keepRuns, runsSize, familyRuns, omissions };
+    this.#writer = new RecordWriter(threads, settings, options.diskQueue, (day, outcome) =>
+      this.#onWritten(day, outcome),
+    );
+    this.#reader = new RecordReader(threads, folder, options);
+    this.#shares = new Shares(runsRate, familyRuns, countedFamilies);
+    this.#mostRecordBytes = options.consoleLimit + options.inputLimit + MOST_OTHER_BYTES;
+    // The writer still checks further ones.
+    this.#mostFull = countedFamilies;
     this.#now = now;
   }
 
@@ -101,10 +108,10 @@ class DayStore implements RecordStore {
     const day = dayOf(startedMs);
     const nowMs = this.#now();
     const leastBytes = leastBytesOf(record);
-    if (Number.isNaN(day) || !this.#writer.hasRoom(leastBytes)) {
+    if (Number.isNaN(day) || !this.#writer.hasRoom(family, leastBytes)) {
       this.#dropped += 1;
     } else if (
-      leastBytes > MOST_RECORD_BYTES ||
+      leastBytes > this.#mostRecordBytes ||
       this.#isFull(day, family, network) ||
       !this.#shares.fits(family, container, leastBytes, nowMs, network)
     ) {
@@ -137,6 +144,14 @@ class DayStore implements RecordStore {
       for (const older of this.#full.keys()) if (older < day - 1) this.#full.delete(older);
       this.#full.set(day, (families = new Set()));
     }
-    for (const family of full) if (families.size < MOST_FULL) families.add(family);
+    for (const family of full) if (families.size < this.#mostFull) families.add(family);
   }
+}
+
+/** Returns how many containers the file of a day names in its counts of omitted runs. */
+export function omissionBounds({
+  countedFamilies,
+  familyContainers,
+}: Pick<RecordConfig, "countedFamilies" | "familyContainers">): OmissionBounds {
+  return { ofAll: 2 * countedFamilies, ofFamily: Math.ceil(familyContainers / 10) };
 }

@@ -64,11 +64,11 @@ export class DayWriter {
 
   #write(batch: Batch, nowMs: number): Omit<BatchOutcome, "isNew"> {
     const { day } = batch;
-    const { runsSize, familyRuns } = this.#settings;
+    const { runsSize, familyRuns, omissions } = this.#settings;
     const file = this.#openDay(day);
     const before = this.#folder.bytesOf(day);
     const endMs = performance.now() + BATCH_MS;
-    const outcome = file.write(batch, { familyBytes: familyRuns, fileBytes: runsSize - before, endMs });
+    const outcome = file.write(batch, { familyBytes: familyRuns, fileBytes: runsSize - before, endMs, omissions });
     this.#bytes += this.#folder.bytesOf(day) - before;
     if (this.#bytes > runsSize) this.#retain(nowMs);
     return outcome;

@@ -8,6 +8,14 @@ export interface WriterSettings extends Retention {
   readonly folder: string;
   /** The most bytes of a family in the file of a day. */
   readonly familyRuns: number;
+  readonly omissions: OmissionBounds;
+}
+
+/** The most containers in the counts of omitted runs of a day. The further ones of a family are counted together. */
+export interface OmissionBounds {
+  /** Of all families, apart from one row of each family. */
+  readonly ofAll: number;
+  readonly ofFamily: number;
 }
 
 /** The runs of a family in a container that were left out. The container is empty if the count of containers was full. */

@@ -1,16 +1,17 @@
+import { WaitingBytes } from "../waiting-bytes.ts";
 import type { Day } from "./day.ts";
 import type { Batch, Omission } from "./messages.ts";
-import { ROW_SIZE, type StoredRow } from "./stored-row.ts";
+import { ROW_FAMILY, ROW_SIZE, type StoredRow } from "./stored-row.ts";
 
-/** The most bytes that wait for the writer: the records of some seconds of a busy service. */
-const MOST_BYTES = 16 * 2 ** 20;
 /** The most bytes of a batch. Copying them to the thread takes about a millisecond of the service. */
 const BATCH_BYTES = 2 ** 20;
 /** The most rows of a batch, for the same reason. */
 const BATCH_ROWS = 2_000;
-/** The most containers of all families whose omissions wait for the writer, apart from one row of each family. */
+/**
+ * The most containers of all families, and of one family, whose omissions wait for the writer. They are fixed, because they are
+ * of a quarter of a second, and because the row that each family has in addition keeps its total exact.
+ */
 const MOST_OMISSIONS = 4_096;
-/** The most containers of one family. A caller can use any number of names. */
 const MOST_OMISSIONS_OF_FAMILY = 256;
 
 interface PendingOmissions {
@@ -23,7 +24,13 @@ interface PendingOmissions {
 export class Pending {
   readonly #rows = new Map<Day, StoredRow[]>();
   readonly #omissions = new Map<Day, PendingOmissions>();
+  readonly #waiting: WaitingBytes;
   #bytes = 0;
+
+  /** @param mostBytes the most bytes that wait for the writer */
+  constructor(mostBytes: number) {
+    this.#waiting = new WaitingBytes(mostBytes);
+  }
 
   get isEmpty(): boolean {
     return this.#rows.size === 0 && this.#omissions.size === 0;
@@ -39,12 +46,13 @@ export class Pending {
     return this.#bytes >= BATCH_BYTES;
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.#bytes + bytes <= MOST_BYTES;
+  hasRoom(family: string, bytes: number): boolean {
+    return this.#waiting.fits(family, bytes);
   }
 
   add(day: Day, row: StoredRow): void {
     this.#bytes += row[ROW_SIZE];
+    this.#waiting.add(row[ROW_FAMILY], row[ROW_SIZE]);
     const rows = this.#rows.get(day);
     if (rows) rows.push(row);
     else this.#rows.set(day, [row]);
@@ -77,7 +85,10 @@ export class Pending {
 
   /** Releases the bytes of rows that are written or given up. */
   release(rows: readonly StoredRow[]): void {
-    for (const row of rows) this.#bytes -= row[ROW_SIZE];
+    for (const row of rows) {
+      this.#bytes -= row[ROW_SIZE];
+      this.#waiting.release(row[ROW_FAMILY], row[ROW_SIZE]);
+    }
   }
 
   /** Empties it. @returns the number of rows. */
@@ -87,6 +98,7 @@ export class Pending {
     this.#rows.clear();
     this.#omissions.clear();
     this.#bytes = 0;
+    this.#waiting.clear();
     return count;
   }
 

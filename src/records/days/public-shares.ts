@@ -2,8 +2,6 @@
 const PUBLIC_PARTS = 2;
 /** The divisor of that part for one network. A record can be large, so a smaller part would hold few records. */
 const NETWORK_PARTS = 2;
-/** The most networks of clients that are counted apart. The further ones of a family have one share together. */
-const MOST_NETWORKS = 10_000;
 
 /** Returns the part of a family's share for the calls of all clients without a token. */
 export function publicShare(bytes: number): number {
@@ -23,11 +21,16 @@ export function publicPartOf(family: string): string {
 /** What the records of each network of clients without a token take of the share of a family. */
 export class NetworkShares {
   readonly #most: number;
+  readonly #counted: number;
   readonly #bytes = new Map<string, number>();
 
-  /** @param most the bytes of a network in a family */
-  constructor(most: number) {
+  /**
+   * @param most the bytes of a network in a family
+   * @param counted the most networks that are counted apart. The further ones of a family have one share together
+   */
+  constructor(most: number, counted: number) {
     this.#most = most;
+    this.#counted = counted;
   }
 
   fits(family: string, network: string, bytes: number): boolean {
@@ -46,6 +49,6 @@ export class NetworkShares {
   #keyOf(family: string, network: string): string {
     const key = `${family}\n${network}`;
     // Further networks share with those of their own family: one family must not use up the count of all.
-    return this.#bytes.has(key) || this.#bytes.size < MOST_NETWORKS ? key : family;
+    return this.#bytes.has(key) || this.#bytes.size < this.#counted ? key : family;
   }
 }

@@ -1,13 +1,11 @@
 import { Problem } from "../../errors.ts";
 import { FairQueue } from "../../fair-queue.ts";
+import { type ReadBounds, ReadPlaces } from "../read-places.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { Channel } from "../request-thread.ts";
 import type { Question, ReadRequest, Reply } from "./messages.ts";
 
-/** The most reads of all families. Each holds a request. */
-const MOST_READS = 256;
-const RETRY_MS = 1_000;
-/** The most names of files that are remembered. */
+/** The most names of files that are remembered. It is fixed, because there is one file for each day that is kept. */
 const MOST_NAMES = 100;
 
 /**
@@ -19,16 +17,12 @@ export class RecordReader {
   readonly unreadable: Set<string> = new Set();
   readonly #thread: Channel<ReadRequest, Reply>;
   readonly #folder: string;
-  readonly #familyReads: number;
+  readonly #places: ReadPlaces;
   readonly #queue = new FairQueue(1);
-  /** The reads that wait or are being done, by family. */
-  readonly #reads = new Map<string, number>();
-  #count = 0;
   #isClosed = false;
 
-  /** @param familyReads the most reads of one family, with the one that is being done. */
-  constructor(threads: RecordThreads, folder: string, familyReads: number) {
-    this.#familyReads = familyReads;
+  constructor(threads: RecordThreads, folder: string, bounds: ReadBounds) {
+    this.#places = new ReadPlaces(bounds, "reads of records");
     this.#thread = threads.reader("runs");
     this.#folder = folder;
   }
@@ -37,29 +31,12 @@ export class RecordReader {
    * Asks the thread.
    *
    * @param reader the family that waits for the answer
-   * @throws {Problem} `container_busy` if the family has too many reads, `overloaded` if all have, `store_unavailable` if
+   * @throws {Problem} `token_limited` if the family has too many reads, `overloaded` if all have, `store_unavailable` if
    *   the thread cannot answer, `draining` after the end.
    */
   async read<Answer>(reader: string, question: Question): Promise<Answer> {
-    const ofFamily = this.#reads.get(reader) ?? 0;
-    if (ofFamily >= this.#familyReads) {
-      const detail = `the token, with all tokens below it, waits for ${ofFamily} reads of records, which is the maximum`;
-      throw new Problem("container_busy", detail, { retryAfterMs: RETRY_MS });
-    }
-    if (this.#count >= MOST_READS) {
-      const detail = `${this.#count} reads of records are waiting, which is the maximum`;
-      throw new Problem("overloaded", detail, { retryAfterMs: RETRY_MS });
-    }
-    this.#reads.set(reader, ofFamily + 1);
-    this.#count += 1;
-    try {
-      return JSON.parse(await this.#queue.run(reader, () => this.#ask(question))) as Answer;
-    } finally {
-      const left = this.#reads.get(reader)! - 1;
-      if (left === 0) this.#reads.delete(reader);
-      else this.#reads.set(reader, left);
-      this.#count -= 1;
-    }
+    const json = await this.#places.hold(reader, () => this.#queue.run(reader, () => this.#ask(question)));
+    return JSON.parse(json) as Answer;
   }
 
   /** Rejects later reads. */

@@ -41,7 +41,7 @@ export class RecordWriter {
   readonly #checks: Channel<WriterSettings, Check>;
   readonly #closes: Channel<null, void>;
   readonly #onWritten: (day: Day, outcome: BatchOutcome) => void;
-  readonly #pending = new Pending();
+  readonly #pending: Pending;
   readonly #checkTimer: NodeJS.Timeout;
   #sent: SentBatch | null = null;
   /** What sends batches now, or null. */
@@ -54,9 +54,11 @@ export class RecordWriter {
   constructor(
     threads: Pick<RecordThreads, "writer">,
     settings: WriterSettings,
+    queueBytes: number,
     onWritten: (day: Day, outcome: BatchOutcome) => void,
   ) {
     this.#settings = settings;
+    this.#pending = new Pending(queueBytes);
     this.#writes = threads.writer("runs");
     this.#checks = threads.writer("oldRuns");
     this.#closes = threads.writer("closeRuns");
@@ -72,8 +74,8 @@ export class RecordWriter {
     return this.#failure ?? (isSlow ? "the disk does not answer" : null);
   }
 
-  hasRoom(bytes: number): boolean {
-    return this.#closing === null && this.#pending.hasRoom(bytes);
+  hasRoom(family: string, bytes: number): boolean {
+    return this.#closing === null && this.#pending.hasRoom(family, bytes);
   }
 
   add(day: Day, row: StoredRow): void {

@@ -2,15 +2,11 @@ import { NetworkShares, networkShare, publicShare } from "./public-shares.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** The most families that are counted apart in one minute. Further ones have one share together. */
-const MOST_FAMILIES = 10_000;
-/** The most containers that are counted in one minute. */
-const MOST_CONTAINERS = 10_000;
 /**
- * The most containers that one family adds to the count. A caller can use any number of names, and must not use up the
- * count. Its further containers are counted by its own share, which is as large as that of a container.
+ * The part of the counted containers that one family may add, at the least one. A caller can use any number of names, and must
+ * not use up the count. Its further containers are counted by its own share, which is as large as that of a container.
  */
-const MOST_CONTAINERS_OF_FAMILY = 100;
+const OF_FAMILY = 1 / 100;
 
 /** What the records of a family or of a container have taken. */
 interface Share {
@@ -31,9 +27,12 @@ interface FamilyShare extends Share {
  */
 export class Shares {
   readonly #rateBytes: number;
+  /** The most families that are counted apart in one minute, and the most containers. Further families have one share together. */
+  readonly #most: number;
+  readonly #containersOfFamily: number;
   readonly #families = new Map<string, FamilyShare>();
   readonly #containers = new Map<string, Share>();
-  #others: FamilyShare = newShare(MOST_CONTAINERS_OF_FAMILY);
+  #others: FamilyShare;
   readonly #minuteNetworks: NetworkShares;
   /** The writer holds families to their quota. It does not know networks, so a restart forgets what they have taken. */
   readonly #dayNetworks: NetworkShares;
@@ -43,11 +42,15 @@ export class Shares {
   /**
    * @param rateBytes the bytes a minute
    * @param dayBytes the bytes of a family a day
+   * @param counted the most families, containers and networks that are counted apart
    */
-  constructor(rateBytes: number, dayBytes: number = Infinity) {
+  constructor(rateBytes: number, dayBytes: number, counted: number) {
     this.#rateBytes = rateBytes;
-    this.#minuteNetworks = new NetworkShares(networkShare(rateBytes));
-    this.#dayNetworks = new NetworkShares(networkShare(dayBytes));
+    this.#most = counted;
+    this.#containersOfFamily = Math.ceil(counted * OF_FAMILY);
+    this.#others = newShare(this.#containersOfFamily);
+    this.#minuteNetworks = new NetworkShares(networkShare(rateBytes), counted);
+    this.#dayNetworks = new NetworkShares(networkShare(dayBytes), counted);
   }
 
   /**
@@ -82,13 +85,13 @@ export class Shares {
   }
 
   get #isFull(): boolean {
-    return this.#families.size >= MOST_FAMILIES;
+    return this.#families.size >= this.#most;
   }
 
   #count(family: FamilyShare, container: string, bytes: number, publicBytes: number): void {
     let counted = this.#containers.get(container);
     if (!counted) {
-      if (family.containers >= MOST_CONTAINERS_OF_FAMILY || this.#containers.size >= MOST_CONTAINERS) return;
+      if (family.containers >= this.#containersOfFamily || this.#containers.size >= this.#most) return;
       family.containers += 1;
       this.#containers.set(container, (counted = { bytes: 0, publicBytes: 0 }));
     }
@@ -102,7 +105,7 @@ export class Shares {
     this.#minute = minute;
     this.#families.clear();
     this.#containers.clear();
-    this.#others = newShare(MOST_CONTAINERS_OF_FAMILY);
+    this.#others = newShare(this.#containersOfFamily);
     this.#minuteNetworks.clear();
     const day = Math.floor(nowMs / DAY_MS);
     if (day !== this.#day) this.#dayNetworks.clear();

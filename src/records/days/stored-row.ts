@@ -28,7 +28,8 @@ export type StoredRow = readonly [
   isPublic: 0 | 1,
 ];
 
-/** The index of the bytes in a row. */
+/** The indexes of the family and of the bytes in a row. */
+export const ROW_FAMILY = 9;
 export const ROW_SIZE = 10;
 
 interface Detail {

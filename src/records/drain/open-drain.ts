@@ -1,19 +1,17 @@
 import { readFile } from "node:fs/promises";
 
 import type { DrainTarget } from "../../config/drain-target.ts";
+import type { RecordConfig } from "../../config/groups/records.ts";
 import type { Drain, DrainSink } from "./drain.ts";
 import { FileSink } from "./file-sink.ts";
 import { HttpSink } from "./http-sink.ts";
 import { QueuedDrain, type QueueOptions } from "./queued-drain.ts";
 import { StdoutSink } from "./stdout-sink.ts";
 
-export interface DrainConfig {
-  readonly logDrain: DrainTarget | null;
-  /** The bytes of records that a family, and a container, sends in a minute. */
-  readonly logDrainRate: number;
-  /** The file with the value of the `Authorization` header. */
-  readonly logDrainAuthorization: string | null;
-}
+export type DrainConfig = Pick<
+  RecordConfig,
+  "logDrain" | "logDrainRate" | "logDrainAuthorization" | "diskQueue" | "countedFamilies"
+>;
 
 /**
  * Opens the drain of the settings. A file is opened at the first record, as the user that the service becomes.
@@ -22,10 +20,13 @@ export interface DrainConfig {
  * @throws {Error} if the file with the authorization cannot be used. The message does not contain its content.
  */
 export async function openDrain(config: DrainConfig, options: QueueOptions = {}): Promise<Drain | null> {
-  const { logDrain, logDrainRate, logDrainAuthorization } = config;
+  const { logDrain, logDrainRate: rateBytes, logDrainAuthorization, diskQueue: queueBytes, countedFamilies } = config;
   if (logDrain === null) return null;
   const authorization = logDrainAuthorization === null ? null : await readAuthorization(logDrainAuthorization);
-  return new QueuedDrain(sinkOf(logDrain, authorization), { rateBytes: logDrainRate, ...options });
+  return new QueuedDrain(sinkOf(logDrain, authorization), {
+    ...{ rateBytes, queueBytes, counted: countedFamilies },
+    ...options,
+  });
 }
 
 function sinkOf(target: DrainTarget, authorization: string | null): DrainSink {

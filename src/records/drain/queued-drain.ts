@@ -16,6 +16,8 @@ import {
 export interface QueueOptions {
   /** The bytes that a family of tokens, and a container, sends in a minute: stops a flood of a collector or of its file. */
   readonly rateBytes?: number;
+  /** The most families, containers and networks whose bytes of a minute are counted apart. */
+  readonly counted?: number;
   /** The bytes of all queued lines. A collector that does not answer costs no more memory. */
   readonly queueBytes?: number;
   /** The bytes of a batch. A single longer line is a batch by itself. */
@@ -33,6 +35,7 @@ export interface QueueOptions {
 
 const DEFAULTS = {
   rateBytes: Infinity,
+  counted: 10_000,
   queueBytes: 16 * 2 ** 20,
   batchBytes: 256 * 2 ** 10,
   collectMs: 250,
@@ -68,7 +71,7 @@ export class QueuedDrain implements Drain {
     this.#sink = sink;
     this.#options = { ...DEFAULTS, ...options };
     this.#queue = new DrainQueue(this.#options.queueBytes);
-    this.#shares = new Shares(this.#options.rateBytes);
+    this.#shares = new Shares(this.#options.rateBytes, Infinity, this.#options.counted);
   }
 
   get losses(): DrainLosses {

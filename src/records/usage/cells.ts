@@ -1,4 +1,6 @@
+import type { RecordConfig } from "../../config/groups/records.ts";
 import type { RunStatus } from "../record.ts";
+import { WaitingBytes } from "../waiting-bytes.ts";
 import { Cell, type CellBatch, type Names, takeBatch } from "./cell.ts";
 import { ADMITTED, CPU_MS, EGRESS_BYTES, ENDED, placeOfDuration, placeOfStatus, REFUSED, RUN_MS } from "./columns.ts";
 import { OTHER, type UsageSubject } from "./usage.ts";
@@ -18,18 +20,31 @@ export interface CellBounds {
   readonly subjects: number;
   /** The subjects of a family that always have their own counts, so that other families cannot take this away. */
   readonly leastSubjects: number;
-  /** The cells that wait for the writer. While the disk is full, each minute adds cells. */
-  readonly waiting: number;
+  /** The bytes of the cells that wait for the writer. While the disk is full, each minute adds cells. */
+  readonly waitingBytes: number;
 }
 
-export const CELL_BOUNDS: CellBounds = {
-  familyContainers: 10_000,
-  familySubjects: 20_000,
-  familyRefused: 100,
-  subjects: 50_000,
-  leastSubjects: 100,
-  waiting: 50_000,
-};
+/** The approximate memory of a cell: its numbers, and its place among those that wait. */
+const CELL_BYTES = 320;
+
+/**
+ * Returns the bounds that follow from the settings. The names without a setting are few, or have room for two tokens or tasks in
+ * each of the usual containers.
+ */
+export function cellBounds({
+  countedFamilies,
+  familyContainers,
+  diskQueue,
+}: Pick<RecordConfig, "countedFamilies" | "familyContainers" | "diskQueue">): CellBounds {
+  return {
+    familyContainers,
+    familySubjects: Math.max(20_000, 2 * familyContainers),
+    familyRefused: 100,
+    subjects: 5 * countedFamilies,
+    leastSubjects: 100,
+    waitingBytes: diskQueue,
+  };
+}
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -62,12 +77,14 @@ export class UsageCells {
   #families = new Map<string, FamilyHour>();
   #count = 0;
   #waiting: Cell[] = [];
+  readonly #places: WaitingBytes;
   #lost = 0;
   /** Takes the outcomes of runs whose admission was lost. */
   readonly #unwritten: Cell = new Cell(0, { family: "", container: "", token: "", task: "" }, "");
 
-  constructor(bounds: CellBounds = CELL_BOUNDS) {
+  constructor(bounds: CellBounds) {
     this.#bounds = bounds;
+    this.#places = new WaitingBytes(bounds.waitingBytes);
   }
 
   get waiting(): number {
@@ -109,16 +126,19 @@ export class UsageCells {
   /** Takes the counts of some waiting cells, which then begin from 0 again. @returns null if no cell waits. */
   take(count: number): CellBatch | null {
     const cells = this.#waiting.splice(0, count);
+    for (const { names } of cells) this.#places.release(names.family, CELL_BYTES);
     return cells.length === 0 ? null : takeBatch(cells);
   }
 
   /** Enqueues a cell for the writer before its counts change. @returns false if there is no place: the count is lost. */
   #wait(cell: Cell): boolean {
     if (cell.isWaiting) return true;
-    if (this.#waiting.length >= this.#bounds.waiting) {
+    const { family } = cell.names;
+    if (!this.#places.fits(family, CELL_BYTES)) {
       this.#lost++;
       return false;
     }
+    this.#places.add(family, CELL_BYTES);
     cell.isWaiting = true;
     this.#waiting.push(cell);
     return true;

@@ -2,11 +2,12 @@ import type { RecordConfig } from "../../config/groups/records.ts";
 import { Problem } from "../../errors.ts";
 import { FairQueue } from "../../fair-queue.ts";
 import { nextTurn } from "../../next-turn.ts";
+import { ReadPlaces } from "../read-places.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { RunStatus } from "../record.ts";
 import { type Channel, ThreadError } from "../request-thread.ts";
 import type { Cell, CellBatch } from "./cell.ts";
-import { CELL_BOUNDS, UsageCells } from "./cells.ts";
+import { cellBounds, UsageCells } from "./cells.ts";
 import { FamilyReads } from "./family-reads.ts";
 import type { ReadReply, ReadRequest } from "./usage-reads.ts";
 import type { WriteReply, WriteRequest } from "./usage-writer.ts";
@@ -17,10 +18,12 @@ const FLUSH_MS = 1_000;
 const TIDY_MS = 60_000;
 /** The cells that are copied to the writer in one turn of the event loop: about a millisecond of work. */
 const BATCH_CELLS = 250;
-/** The reads at once. Each holds up to 20 000 entries in the thread that reads, some 10 MiB. */
-const READS_AT_ONCE = 8;
 
-export interface UsageOptions extends Pick<RecordConfig, "familyReads" | "familyContainers"> {
+export interface UsageOptions extends Pick<
+  RecordConfig,
+  | ("waitingReads" | "familyReads" | "readsAtOnce" | "countedFamilies" | "familyContainers")
+  | ("usageRows" | "diskQueue")
+> {
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
   readonly onFailure?: (error: Error) => void;
   readonly flushMs?: number;
@@ -30,8 +33,11 @@ export interface UsageOptions extends Pick<RecordConfig, "familyReads" | "family
 /** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
 export class StoredUsage implements Usage {
   readonly #cells: UsageCells;
-  readonly #reads: FamilyReads;
-  readonly #readsAtOnce: FairQueue = new FairQueue(READS_AT_ONCE);
+  readonly #places: ReadPlaces;
+  readonly #lines: FamilyReads = new FamilyReads();
+  /** Each read holds up to 20 000 entries in the thread that reads, some 10 MiB. */
+  readonly #readsAtOnce: FairQueue;
+  readonly #usageRows: number;
   readonly #writer: Channel<WriteRequest, WriteReply>;
   readonly #reader: Channel<ReadRequest, ReadReply>;
   readonly #onFailure: (error: Error) => void;
@@ -49,10 +55,12 @@ export class StoredUsage implements Usage {
   /** @param threads must be closed after this. One process may use their folder at a time. */
   constructor(
     threads: RecordThreads,
-    { familyReads, familyContainers, onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now }: UsageOptions,
+    { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now, ...bounds }: UsageOptions,
   ) {
-    this.#cells = new UsageCells({ ...CELL_BOUNDS, familyContainers });
-    this.#reads = new FamilyReads(familyReads);
+    this.#cells = new UsageCells(cellBounds(bounds));
+    this.#places = new ReadPlaces(bounds, "reads of usage");
+    this.#readsAtOnce = new FairQueue(bounds.readsAtOnce);
+    this.#usageRows = bounds.usageRows;
     this.#writer = threads.writer("usage");
     this.#reader = threads.reader("usage");
     this.#onFailure = onFailure;
@@ -82,12 +90,11 @@ export class StoredUsage implements Usage {
   }
 
   read(query: UsageQuery, reader: string): Promise<UsageAnswer> {
-    return this.#reads.run(reader, () =>
-      this.#readsAtOnce.run(reader, async () => {
-        await this.flush();
-        return await this.#readAll(query, reader);
-      }),
-    );
+    const begin = async (): Promise<UsageAnswer> => {
+      await this.flush();
+      return await this.#readAll(query, reader);
+    };
+    return this.#places.hold(reader, () => this.#lines.run(reader, () => this.#readsAtOnce.run(reader, begin)));
   }
 
   /** Writes all counts that were made before the call. Never rejects: a failure is in `losses`. */
@@ -129,7 +136,7 @@ export class StoredUsage implements Usage {
   async #tidy(): Promise<void> {
     const nowMs = this.#now();
     this.#tidiedMs = nowMs;
-    const reply = await this.#ask({ kind: "tidy", nowMs });
+    const reply = await this.#ask({ kind: "tidy", nowMs, rows: this.#usageRows });
     // The next step begins at the next tick, so that counts are written in between.
     if (reply?.more) this.#tidiedMs = -Infinity;
   }

@@ -16,13 +16,16 @@ export interface TidyBounds {
   readonly stepRows: number;
 }
 
-export const TIDY_BOUNDS: TidyBounds = {
-  minutesMs: 2 * 86_400_000,
-  hoursMs: 396 * 86_400_000,
-  minuteRows: 1_000_000,
-  familyRows: 1_000_000,
-  stepRows: 2_000,
-};
+/** @param rows the hours of a family that are kept, and the minutes of all families */
+export function tidyBounds(rows: number): TidyBounds {
+  return {
+    minutesMs: 2 * 86_400_000,
+    hoursMs: 396 * 86_400_000,
+    minuteRows: rows,
+    familyRows: rows,
+    stepRows: 2_000,
+  };
+}
 
 const HOUR_MINUTES = 60;
 const MINUTE_MS = 60_000;
@@ -34,7 +37,7 @@ const KEY = "family, at, container, token, task, code";
  *
  * @returns whether another step has work to do.
  */
-export function tidy(file: UsageFile, nowMs: number, bounds: TidyBounds = TIDY_BOUNDS): boolean {
+export function tidy(file: UsageFile, nowMs: number, bounds: TidyBounds): boolean {
   return file.transaction(() => {
     forgetMinutes(file, nowMs, bounds);
     const left = bounds.stepRows - deleteBefore(file, "minutes", file.meta("minutes_from"), bounds.stepRows);

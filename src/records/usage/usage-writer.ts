@@ -1,14 +1,15 @@
 import { setAside } from "../set-aside.ts";
 import { isDamage } from "../sqlite-fault.ts";
 import type { CellBatch } from "./cell.ts";
-import { tidy } from "./tidy.ts";
+import { tidy, tidyBounds } from "./tidy.ts";
 import { type BatchNumber, UsageFile } from "./usage-file.ts";
 
 export type WriteRequest =
   | { readonly kind: "write"; readonly batch: CellBatch; readonly number: number; readonly nowMs: number }
   /** Opens the file, so that runs of an earlier process become `interrupted`. */
   | { readonly kind: "open"; readonly nowMs: number }
-  | { readonly kind: "tidy"; readonly nowMs: number }
+  /** `rows`: the hours of a family that are kept, and the minutes of all families. */
+  | { readonly kind: "tidy"; readonly nowMs: number; readonly rows: number }
   | { readonly kind: "close" };
 
 export interface WriteReply {
@@ -49,7 +50,7 @@ export class UsageWriter {
     }
     this.#file ??= UsageFile.open(this.#path, this.#process, request.nowMs);
     if (request.kind === "write") this.#file.add(request.batch, { process: this.#process, number: request.number });
-    return request.kind === "tidy" && tidy(this.#file, request.nowMs);
+    return request.kind === "tidy" && tidy(this.#file, request.nowMs, tidyBounds(request.rows));
   }
 
   #closeQuietly(): void {

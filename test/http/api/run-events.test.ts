@@ -10,6 +10,7 @@ import { revokeKey, rotateKeys } from "../../../src/tokens/keys/key-rotation.ts"
 import { respond } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
 import { until } from "../../contract/until.ts";
+import { BOUNDS } from "../../records/bounds.ts";
 import { lastIdOf, parseEvents, type ReceivedEvent } from "../../records/event-stream.ts";
 import { runOf } from "../../records/run-of.ts";
 import { testTokens } from "../../tokens/support.ts";
@@ -176,7 +177,7 @@ it("an idle stream has comments, so that proxies keep its connection", async (t:
   const streams = new EventStreams(tokens.store, tokens.verifier, 5);
   const port = await listening(t, {
     request: (_, response) => {
-      streams.add(new EventStream(caller, () => response.writeHead(200)), () => {});
+      streams.add(new EventStream(caller, () => response.writeHead(200), BOUNDS.eventHistory), () => {});
     },
   });
   const response = await respond(port, "GET", "/", {});

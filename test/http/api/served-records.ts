@@ -60,7 +60,7 @@ export async function serveRecords(t: TestContext, peers: readonly Peer[] | null
   t.after(() => records.tail.close());
   // The routes of records use no other parts of the service.
   const dependencies = {
-    ...{ records, tokens, nodes, config: { queryKey: true }, proxies: { clientOf: () => CLIENT } },
+    ...{ records, tokens, nodes, config: { ...BOUNDS, queryKey: true }, proxies: { clientOf: () => CLIENT } },
     requests: new FamilyRequests(32),
     authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
   } as unknown as ApiDependencies;

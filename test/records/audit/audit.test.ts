@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { AUDIT_BOUNDS, type AuditBounds, AuditFile } from "../../../src/records/audit/audit-file.ts";
+import { auditBounds, type AuditBounds, AuditFile } from "../../../src/records/audit/audit-file.ts";
 import { type AuditEvent, type AuditQuery, parseAuditCursor } from "../../../src/records/audit/audit.ts";
 import { type AuditOptions, StoredAudit } from "../../../src/records/audit/stored-audit.ts";
 import { RecordThreads } from "../../../src/records/record-threads.ts";
+import { BOUNDS } from "../bounds.ts";
 
 const DAY_MS = 86_400_000;
 const EVENT: AuditEvent = {
@@ -26,9 +27,9 @@ async function newFolder(t: TestContext): Promise<string> {
 }
 
 /** Opens the audit of a data folder until the end of a test, or until it is closed. */
-function openAudit(t: TestContext, folder: string, options?: AuditOptions): StoredAudit {
+function openAudit(t: TestContext, folder: string, options: Partial<AuditOptions> = {}): StoredAudit {
   const threads = new RecordThreads(folder);
-  const audit = new StoredAudit(threads, options);
+  const audit = new StoredAudit(threads, { ...BOUNDS, ...options });
   t.after(async () => {
     await audit.close();
     await threads.close();
@@ -37,7 +38,10 @@ function openAudit(t: TestContext, folder: string, options?: AuditOptions): Stor
 }
 
 async function open(t: TestContext, bounds: Partial<AuditBounds> = {}): Promise<AuditFile> {
-  const file = AuditFile.open(path.join(await newFolder(t), "audit.sqlite"), { ...AUDIT_BOUNDS, ...bounds });
+  const file = AuditFile.open(path.join(await newFolder(t), "audit.sqlite"), {
+    ...auditBounds(BOUNDS.auditEntries),
+    ...bounds,
+  });
   t.after(() => file.close());
   return file;
 }
@@ -147,7 +151,7 @@ describe("the file of the audit", () => {
 
   it("keeps its counts through a restart, so a family has its share only once", async (t) => {
     const place = path.join(await newFolder(t), "audit.sqlite");
-    const bounds = { ...AUDIT_BOUNDS, familyEntries: 10 };
+    const bounds = { ...auditBounds(BOUNDS.auditEntries), familyEntries: 10 };
     for (let start = 0; start < 3; start++) {
       const file = AuditFile.open(place, bounds);
       for (let at = 0; at < 8; at++) add(file, start);

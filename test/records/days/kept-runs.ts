@@ -13,7 +13,7 @@ import { BOUNDS } from "../bounds.ts";
 
 export const DAY_MS = 86_400_000;
 export const OPTIONS: RecordStoreOptions = {
-  familyReads: BOUNDS.familyReads,
+  ...BOUNDS,
   keepRuns: 30 * DAY_MS,
   runsSize: 2 ** 30,
   runsRate: 2 ** 30,

@@ -4,8 +4,10 @@ import { DatabaseSync } from "node:sqlite";
 import { it } from "node:test";
 
 import { DayFile } from "../../../src/records/days/day-file.ts";
+import { omissionBounds } from "../../../src/records/days/day-store.ts";
 import type { Omission } from "../../../src/records/days/messages.ts";
 import { Pending } from "../../../src/records/days/pending.ts";
+import { BOUNDS } from "../bounds.ts";
 import { newFolder } from "./kept-runs.ts";
 
 /** Writes batches of omissions into a new file. @returns the counts of a family, by container */
@@ -13,7 +15,10 @@ async function countsOf(family: string, batches: Iterable<readonly Omission[]>):
   const name = path.join(await newFolder(), "day.sqlite");
   const file = DayFile.open(name);
   for (const omissions of batches) {
-    file.write({ day: 1, rows: [], omissions }, { familyBytes: 0, fileBytes: 0, endMs: Infinity });
+    file.write(
+      { day: 1, rows: [], omissions },
+      { familyBytes: 0, fileBytes: 0, endMs: Infinity, omissions: omissionBounds(BOUNDS) },
+    );
   }
   file.close();
   const database = new DatabaseSync(name, { readOnly: true });
@@ -49,7 +54,7 @@ it("families that fill the count of omissions leave each other family its total"
 });
 
 it("what waits for the writer counts each family, however many containers of others wait", () => {
-  const pending = new Pending();
+  const pending = new Pending(BOUNDS.diskQueue);
   for (let of = 0; of < 40; of++) for (let at = 0; at < 300; at++) pending.omit(1, `f${of}`, `c${at}`);
   for (let at = 0; at < 3; at++) pending.omit(1, "quiet", "q");
   const { omissions } = pending.take()!;

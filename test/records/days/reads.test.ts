@@ -240,7 +240,7 @@ it("rejects the ninth read of a family at once, and other families still get the
   const order: string[] = [];
   void reads.at(-1)!.then(() => order.push("last of greedy"));
   const other = store.list(ALL, "modest").then(() => order.push("modest"));
-  await assert.rejects(ninth, { code: "container_busy", status: 429 });
+  await assert.rejects(ninth, { code: "token_limited", status: 429 });
   await Promise.all([...reads, other]);
   assert.deepEqual(order, ["modest", "last of greedy"]);
   assert.equal((await store.list(ALL, "greedy")).runs.length, 1, "later reads are admitted again");

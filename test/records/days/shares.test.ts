@@ -3,13 +3,18 @@ import { it } from "node:test";
 
 import { Pending } from "../../../src/records/days/pending.ts";
 import { Shares } from "../../../src/records/days/shares.ts";
-import { ROW_SIZE, rowOf } from "../../../src/records/days/stored-row.ts";
+import { ROW_FAMILY, ROW_SIZE, rowOf, type StoredRow } from "../../../src/records/days/stored-row.ts";
+import { BOUNDS } from "../bounds.ts";
 import { keptRun } from "./kept-runs.ts";
 
 const RATE = 1_000;
 
+function sharesOf(rateBytes: number, dayBytes: number = Infinity): Shares {
+  return new Shares(rateBytes, dayBytes, BOUNDS.countedFamilies);
+}
+
 it("a family and a container each write their rate in a minute, and again in the next", () => {
-  const shares = new Shares(RATE);
+  const shares = sharesOf(RATE);
   assert.equal(shares.take("a", "one", 600, 0), true);
   assert.equal(shares.take("a", "two", 600, 0), false, "the family has used its share");
   assert.equal(shares.take("b", "one", 600, 0), false, "the container has used its share");
@@ -19,13 +24,13 @@ it("a family and a container each write their rate in a minute, and again in the
 });
 
 it("a record that is left out takes nothing from the shares", () => {
-  const shares = new Shares(RATE);
+  const shares = sharesOf(RATE);
   assert.equal(shares.take("a", "one", 1_001, 0), false);
   assert.equal(shares.take("a", "one", 1_000, 0), true);
 });
 
 it("clients without a token get half of the shares, and one network half of that", () => {
-  const shares = new Shares(RATE);
+  const shares = sharesOf(RATE);
   assert.equal(shares.take("a", "one", 251, 0, "near"), false);
   assert.equal(shares.take("a", "one", 250, 0, "near"), true);
   assert.equal(shares.take("a", "one", 1, 0, "near"), false, "the network has used its part");
@@ -38,7 +43,7 @@ it("clients without a token get half of the shares, and one network half of that
 });
 
 it("one network gets a quarter of the quota of a day, however many minutes it takes", () => {
-  const shares = new Shares(RATE, 2 * RATE);
+  const shares = sharesOf(RATE, 2 * RATE);
   let taken = 0;
   for (let minute = 0; minute < 1_000; minute++) if (shares.take("a", "c", 100, minute * 60_000, "near")) taken += 100;
   assert.equal(taken, RATE / 2);
@@ -47,7 +52,7 @@ it("one network gets a quarter of the quota of a day, however many minutes it ta
 });
 
 it("networks beyond the count share the part of their family, and none of another", () => {
-  const shares = new Shares(1_000 * RATE, Infinity);
+  const shares = sharesOf(1_000 * RATE);
   for (let at = 0; at < 10_000; at++) shares.take("a", "c", 1, 0, `n${at}`);
   let taken = 0;
   for (let at = 0; at < 100_000; at++) if (shares.take(`f${at % 10}`, `c${at % 10}`, 100, 0, `m${at}`)) taken += 100;
@@ -55,7 +60,7 @@ it("networks beyond the count share the part of their family, and none of anothe
 });
 
 it("10,000 containers of one family get the share of the family, and others keep theirs", () => {
-  const shares = new Shares(RATE);
+  const shares = sharesOf(RATE);
   let taken = 0;
   for (let at = 0; at < 10_000; at++) if (shares.take("loud", `c${at}`, 5, 0)) taken += 5;
   assert.equal(taken, RATE);
@@ -64,7 +69,7 @@ it("10,000 containers of one family get the share of the family, and others keep
 });
 
 it("families beyond the count of one minute share one rate, and counted families keep theirs", () => {
-  const shares = new Shares(RATE);
+  const shares = sharesOf(RATE);
   shares.take("first", "c", 10, 0);
   for (let at = 0; at < 20_000; at++) shares.take(`f${at}`, `c${at}`, 10, 0);
   assert.equal(shares.take("late", "late", RATE / 2, 0), false);
@@ -73,7 +78,7 @@ it("families beyond the count of one minute share one rate, and counted families
 });
 
 it("10,000 containers of one family do not push the omissions of another family out of the list", () => {
-  const pending = new Pending();
+  const pending = new Pending(BOUNDS.diskQueue);
   for (let at = 0; at < 10_000; at++) pending.omit(1, "loud", `c${at}`);
   for (let at = 0; at < 3; at++) pending.omit(1, "quiet", "q");
   const { omissions } = pending.take()!;
@@ -87,18 +92,37 @@ it("10,000 containers of one family do not push the omissions of another family 
 });
 
 it("what waits for the writer is bounded in bytes, and a batch on the way counts until it is released", () => {
-  const pending = new Pending();
+  const pending = new Pending(BOUNDS.diskQueue);
   const row = rowOf(keptRun({ console: [{ atMs: 0, level: "info", text: "x".repeat(100_000) }] }));
-  while (pending.hasRoom(row[ROW_SIZE])) pending.add(1, row);
+  const [family, bytes] = [row[ROW_FAMILY], row[ROW_SIZE]];
+  let waiting = 0;
+  for (; pending.hasRoom(family, bytes); waiting += bytes) pending.add(1, row);
+  assert.ok(waiting > 0.7 * BOUNDS.diskQueue && waiting < 0.75 * BOUNDS.diskQueue, `${waiting} bytes of one family`);
   const batch = pending.take()!;
-  assert.ok(batch.rows.length > 1 && batch.rows.length * row[ROW_SIZE] < 2 ** 21);
-  assert.equal(pending.hasRoom(row[ROW_SIZE]), false);
+  assert.ok(batch.rows.length > 1 && batch.rows.length * bytes < 2 ** 21);
+  assert.equal(pending.hasRoom(family, bytes), false);
   pending.release(batch.rows);
-  assert.equal(pending.hasRoom(row[ROW_SIZE]), true);
+  assert.equal(pending.hasRoom(family, bytes), true);
+});
+
+it("a family that floods while the disk stands still leaves a place to 50 other families", () => {
+  const pending = new Pending(BOUNDS.diskQueue);
+  const rows = Array.from({ length: 51 }, (_, at) => rowOf({ ...keptRun(), family: `f${at}` }));
+  const add = (row: StoredRow): boolean => {
+    const isAdded = pending.hasRoom(row[ROW_FAMILY], row[ROW_SIZE]);
+    if (isAdded) pending.add(1, row);
+    return isAdded;
+  };
+  const [flood, ...others] = rows;
+  let added = 0;
+  while (add(flood!)) added += 1;
+  assert.ok(added * flood![ROW_SIZE] > 0.7 * BOUNDS.diskQueue);
+  for (let at = 0; at < 20; at++) assert.ok(others.every(add));
+  assert.equal(add(flood!), false);
 });
 
 it("a batch has the rows of one day, and days take turns", () => {
-  const pending = new Pending();
+  const pending = new Pending(BOUNDS.diskQueue);
   const row = rowOf(keptRun());
   for (let at = 0; at < 3_000; at++) {
     pending.add(1, row);

@@ -4,6 +4,7 @@ import path from "node:path";
 import { it } from "node:test";
 
 import { DayFile } from "../../../src/records/days/day-file.ts";
+import { omissionBounds } from "../../../src/records/days/day-store.ts";
 import { DayWriter } from "../../../src/records/days/day-writer.ts";
 import { DAY_MS, dayOf, nameOf } from "../../../src/records/days/day.ts";
 import type { BatchOutcome, WriteRequest } from "../../../src/records/days/messages.ts";
@@ -11,6 +12,7 @@ import { RecordWriter } from "../../../src/records/days/record-writer.ts";
 import { rowOf, type StoredRow } from "../../../src/records/days/stored-row.ts";
 import type { Channel } from "../../../src/records/request-thread.ts";
 import { until } from "../../contract/until.ts";
+import { BOUNDS } from "../bounds.ts";
 import { keptRun, newFolder } from "./kept-runs.ts";
 
 /*
@@ -18,12 +20,13 @@ import { keptRun, newFolder } from "./kept-runs.ts";
  */
 
 const TODAY = dayOf(Date.now());
+const OMISSIONS = omissionBounds(BOUNDS);
 const rows = (count: number): StoredRow[] => Array.from({ length: count }, () => rowOf(keptRun()));
 
 it("a batch ends at its time after one row at least, and says how many rows it has written", async () => {
   const file = DayFile.open(path.join(await newFolder(), nameOf(TODAY)));
   const batch = { day: TODAY, rows: rows(10), omissions: [] };
-  const room = { familyBytes: 2 ** 30, fileBytes: 2 ** 30 };
+  const room = { familyBytes: 2 ** 30, fileBytes: 2 ** 30, omissions: OMISSIONS };
   assert.equal(file.write(batch, { ...room, endMs: 0 }).rows, 1);
   assert.equal(file.write({ ...batch, rows: batch.rows.slice(1) }, { ...room, endMs: Infinity }).rows, 9);
   file.close();
@@ -45,8 +48,8 @@ it("the rows that a batch has left are sent at once, each row and each omission 
       request: (request) => Promise.resolve(fulfil(service, request) as Reply),
     }),
   };
-  const settings = { folder: "none", keepRuns: DAY_MS, runsSize: 2 ** 30, familyRuns: 2 ** 30 };
-  const writer = new RecordWriter(threads, settings, () => {});
+  const settings = { folder: "none", keepRuns: DAY_MS, runsSize: 2 ** 30, familyRuns: 2 ** 30, omissions: OMISSIONS };
+  const writer = new RecordWriter(threads, settings, BOUNDS.diskQueue, () => {});
   const all = rows(10);
   for (const row of all) writer.add(TODAY, row);
   writer.omit(TODAY, "family", "acme");
@@ -64,7 +67,8 @@ it("a check deletes the files of one day, and asks for another check until no ol
   const folder = await newFolder();
   const days = [400, 300, 200].map((daysAgo) => TODAY - daysAgo);
   for (const day of days) writeFileSync(path.join(folder, nameOf(day)), "");
-  const writer = new DayWriter({ folder, keepRuns: 30 * DAY_MS, runsSize: 2 ** 30, familyRuns: 2 ** 30 });
+  const retention = { folder, keepRuns: 30 * DAY_MS, runsSize: 2 ** 30 };
+  const writer = new DayWriter({ ...retention, familyRuns: 2 ** 30, omissions: OMISSIONS });
   for (const [at, day] of days.entries()) {
     const { more } = writer.check(Date.now());
     assert.equal(existsSync(path.join(folder, nameOf(day))), false);

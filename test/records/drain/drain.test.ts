@@ -14,6 +14,7 @@ import { type Drain, type DrainRecord, type DrainSink, RejectedBatch } from "../
 import { openDrain } from "../../../src/records/drain/open-drain.ts";
 import { QueuedDrain, type QueueOptions } from "../../../src/records/drain/queued-drain.ts";
 import { until } from "../../contract/until.ts";
+import { BOUNDS } from "../bounds.ts";
 
 const FAST: QueueOptions = { collectMs: 5, firstPauseMs: 5, longestPauseMs: 20 };
 
@@ -31,7 +32,7 @@ async function newFolder(t: TestContext): Promise<string> {
 
 async function openTo(target: string, authorization: string | null = null, options = FAST): Promise<Drain> {
   return (await openDrain(
-    { logDrain: drainTarget(target), logDrainRate: 2 ** 30, logDrainAuthorization: authorization },
+    { ...BOUNDS, logDrain: drainTarget(target), logDrainRate: 2 ** 30, logDrainAuthorization: authorization },
     options,
   ))!;
 }
@@ -255,7 +256,8 @@ describe("a drain to the standard output", () => {
   const program = `
     import { openDrain } from ${JSON.stringify(path.resolve("src/records/drain/open-drain.ts"))};
     const options = { closeMs: Number(process.argv[1]) };
-    const drain = await openDrain({ logDrain: { kind: "stdout" }, logDrainRate: 2 ** 30, logDrainAuthorization: null }, options);
+    const bounds = ${JSON.stringify({ ...BOUNDS, logDrain: { kind: "stdout" }, logDrainRate: 2 ** 30 })};
+    const drain = await openDrain(bounds, options);
     for (let at = 0; at < 20000; at++) {
       const text = () => JSON.stringify({ at, text: "x".repeat(100) });
       drain.add({ family: "f", network: null, container: "c", leastBytes: 100, text });

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { type CellBounds, CELL_BOUNDS, UsageCells } from "../../../src/records/usage/cells.ts";
+import { cellBounds, type CellBounds, UsageCells } from "../../../src/records/usage/cells.ts";
 import { COLUMNS, WIDTH } from "../../../src/records/usage/columns.ts";
 import { OTHER, type UsageSubject } from "../../../src/records/usage/usage.ts";
+import { BOUNDS } from "../bounds.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -12,7 +13,7 @@ function subject(members: Partial<UsageSubject> = {}): UsageSubject {
 }
 
 function cellsWith(bounds: Partial<CellBounds> = {}): UsageCells {
-  return new UsageCells({ ...CELL_BOUNDS, ...bounds });
+  return new UsageCells({ ...cellBounds(BOUNDS), ...bounds });
 }
 
 interface Taken {
@@ -204,7 +205,8 @@ describe("the bounds of a family", () => {
   });
 
   it("counts without a place are lost and counted, with the outcomes of their runs", () => {
-    const cells = cellsWith({ waiting: 2 });
+    // A place of 320 bytes for each container, and one family never has all places.
+    const cells = cellsWith({ waitingBytes: 3 * 320 });
     const stored = cells.admitted(subject({ container: "a" }), 0);
     cells.admitted(subject({ container: "b" }), 0);
     const lost = cells.admitted(subject({ container: "c" }), 0);

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { Problem } from "../../../src/errors.ts";
 import { FamilyReads } from "../../../src/records/usage/family-reads.ts";
-import { BOUNDS } from "../bounds.ts";
 
 it("a family reads one thing at a time, and other families do not wait for it", async () => {
-  const reads = new FamilyReads(BOUNDS.familyReads);
+  const reads = new FamilyReads();
   const order: string[] = [];
   const blocked = Promise.withResolvers<void>();
   const first = reads.run("busy", async () => {
@@ -22,23 +20,9 @@ it("a family reads one thing at a time, and other families do not wait for it", 
 });
 
 it("a read that fails does not stop the reads after it", async () => {
-  const reads = new FamilyReads(BOUNDS.familyReads);
+  const reads = new FamilyReads();
   const failed = reads.run("f", () => Promise.reject(new Error("no")));
   const next = reads.run("f", () => Promise.resolve("read"));
   await assert.rejects(failed, /no/);
   assert.equal(await next, "read");
-});
-
-it("too many waiting reads of a family are refused, and other families read", async () => {
-  const reads = new FamilyReads(BOUNDS.familyReads);
-  const blocked = Promise.withResolvers<void>();
-  const waiting = Array.from({ length: 9 }, () => reads.run("f", () => blocked.promise));
-  await assert.rejects(
-    reads.run("f", () => blocked.promise),
-    (error: unknown) => error instanceof Problem && error.code === "token_limited",
-  );
-  await reads.run("g", () => Promise.resolve());
-  blocked.resolve();
-  await Promise.all(waiting);
-  await reads.run("f", () => Promise.resolve());
 });

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { UsageCells } from "../../../src/records/usage/cells.ts";
+import { cellBounds, UsageCells } from "../../../src/records/usage/cells.ts";
 import { spansOf } from "../../../src/records/usage/read-parts.ts";
-import { tidy, TIDY_BOUNDS, type TidyBounds } from "../../../src/records/usage/tidy.ts";
+import { tidy, tidyBounds, type TidyBounds } from "../../../src/records/usage/tidy.ts";
 import { UsageFile, usageFile } from "../../../src/records/usage/usage-file.ts";
 import { readUsage } from "../../../src/records/usage/usage-reader.ts";
 import { OTHER, type UsageRow } from "../../../src/records/usage/usage.ts";
+import { BOUNDS } from "../bounds.ts";
 import { runsIn, type UsageFolder, usageFolder } from "./folder.ts";
 
 const HOUR_MS = 3_600_000;
@@ -23,7 +24,7 @@ interface Counted {
 let batches = 0;
 
 function write(file: UsageFile, runs: readonly Counted[]): void {
-  const cells = new UsageCells();
+  const cells = new UsageCells(cellBounds(BOUNDS));
   for (const { atMs, container, family = "f" } of runs) {
     cells.ended(cells.admitted({ container, task: null, token: "t", family }, atMs), "ok", 1, 1);
   }
@@ -36,7 +37,7 @@ function open(folder: UsageFolder, nowMs: number = START_MS): UsageFile {
 
 function tidyAll(file: UsageFile, nowMs: number, bounds: Partial<TidyBounds> = {}): number {
   let steps = 1;
-  while (tidy(file, nowMs, { ...TIDY_BOUNDS, ...bounds })) steps++;
+  while (tidy(file, nowMs, { ...tidyBounds(BOUNDS.usageRows), ...bounds })) steps++;
   return steps;
 }
 
@@ -116,7 +117,7 @@ describe("the file", () => {
   it("counts a batch once that is sent twice", async () => {
     await using folder = await usageFolder();
     const file = open(folder);
-    const cells = new UsageCells();
+    const cells = new UsageCells(cellBounds(BOUNDS));
     cells.admitted({ container: "c", task: null, token: null, family: "f" }, START_MS);
     const batch = cells.take(10)!;
     for (let sent = 0; sent < 2; sent++) file.add(batch, { process: "p", number: ++batches - sent });
@@ -127,7 +128,7 @@ describe("the file", () => {
   it("makes runs of an earlier process interrupted, but not those of this process", async () => {
     await using folder = await usageFolder();
     const name = usageFile(folder.path);
-    const cells = new UsageCells();
+    const cells = new UsageCells(cellBounds(BOUNDS));
     cells.admitted({ container: "c", task: null, token: null, family: "f" }, START_MS);
     const first = UsageFile.open(name, "first", START_MS);
     first.add(cells.take(10)!, { process: "first", number: 1 });

@@ -165,6 +165,21 @@ describe("a read of usage", () => {
     assert.deepEqual([many >= 20, all], [true, 3_030], `${many} steps`);
   });
 
+  it("finds as many hours of a family with 50 tokens as the operator permits, and the exact sum", async () => {
+    await using folder = await usageFolder();
+    let nowMs = Date.now();
+    await using usage = folder.open({ usageRows: 10, now: () => nowMs, flushMs: 5 });
+    // Minutes, which have names too, answer for the latest hour only.
+    const atMs = nowMs - 3 * 3_600_000;
+    for (let at = 0; at < 50; at++) {
+      usage.ended(usage.admitted({ container: `c${at}`, task: null, token: `t${at}`, family: "f" }, atMs), "ok", 1, 0);
+    }
+    assert.equal((await readAll(usage)).length, 50);
+    nowMs += 61_000;
+    await until(async () => (await readAll(usage)).length <= 10, "the hours have lost their names");
+    assert.equal(runsIn(await readAll(usage)), 50);
+  });
+
   it("takes turns with the other reads of its family, and is refused when too many wait", async () => {
     await using folder = await usageFolder();
     await using usage = folder.open();
