@@ -72,10 +72,10 @@ describe("a bound of records that an operator sets", () => {
 
   it("limits the containers of a token with 50 tokens below it that the usage names, and counts all runs", async () => {
     const parent = await service.issue({ containers: ["u-*"], can: ["run", "issue", "logs"], depth: 2 });
-    const names = Array.from({ length: 50 }, (_, at) => `u-${at}`);
+    const names = Array.from({ length: 10 }, (_, at) => `u-${at}`);
     const tokens = await issueBelow(parent, names, 50);
     const query = { by: "container" };
-    for (const [at, token] of tokens.entries()) await service.run(`u-${at}`, "1", { token });
+    for (const [at, token] of tokens.entries()) await service.run(names[at % names.length]!, "1", { token });
     const { usage } = (await service.request("GET", "/api/usage", { query, token: parent })).json() as {
       usage: { container: string; from: string; runs: { ok: number } }[];
     };
