@@ -4,7 +4,7 @@ import { auditBounds, AuditFile, type AuditRow } from "./audit-file.ts";
 import type { AuditPage, AuditQuery } from "./audit.ts";
 
 export type AuditRequest =
-  /** `entries`: those of administrators that are kept; a family has a tenth. */
+  /** `entries`: the most entries of administrators; a family has a tenth. */
   | { readonly kind: "add"; readonly row: AuditRow; readonly entries: number }
   | { readonly kind: "list"; readonly query: AuditQuery; readonly entries: number }
   | { readonly kind: "close" };
