@@ -15,6 +15,11 @@ import type { KeyTable } from "./embedded/table.ts";
 
 /** The journal size in bytes from which a snapshot is worthwhile. Shorter journals are replayed in a moment. */
 const COMPACT_AT_BYTES = 16 * 2 ** 20;
+/**
+ * The changes that wait for the end of the turn of the event loop. The guests execute the first runs of many while the
+ * service reads the requests of the others: otherwise both would wait for each other.
+ */
+const MOST_UNWRITTEN = 4;
 /** The number of keys that the service checks in one turn of the event loop, which takes about a millisecond. */
 const KEYS_PER_TURN = 10_000;
 
@@ -38,8 +43,8 @@ interface PendingChange {
 /**
  * Counts in memory, with a journal in a folder that only this process uses.
  *
- * The store decides at once. It answers after it has written the journal, once for each turn of the event loop. So a run
- * starts after its count is on disk, and the end of the process at any instant loses no count. If the journal cannot be
+ * The store decides at once. It answers after it has written the journal, once or a few times in each turn of the event
+ * loop. So a run starts after its count is on disk, and the end of the process at any instant loses no count. If the journal cannot be
  * written, the store undoes and rejects all pending changes; the next turn tries again.
  */
 export class EmbeddedLimitStore implements LimitStore {
@@ -156,7 +161,9 @@ export class EmbeddedLimitStore implements LimitStore {
   }
 
   #wait(change: PendingChange): void {
-    if (this.#unwritten.push(change) === 1) setImmediate(this.#flush);
+    const count = this.#unwritten.push(change);
+    if (count === 1) setImmediate(this.#flush);
+    else if (count === MOST_UNWRITTEN) this.#flush();
   }
 
   readonly #flush = (): void => {

@@ -33,6 +33,23 @@ function used(store: EmbeddedLimitStore, key = "a"): Promise<number> {
   return readOne(store, charge(key, month)).then((usage) => 1_000 - usage.remaining.at(-1)!);
 }
 
+it("the embedded store answers the first of many admissions before the turn of the event loop ends", async () => {
+  await inFolder(async (folder) => {
+    await withStore(folder, {}, async (store) => {
+      let hasTurned = false;
+      setImmediate(() => (hasTurned = true));
+      await Promise.all([1, 2, 3, 4].map(() => store.admit([charge("a", month)])));
+      assert.equal(hasTurned, false);
+      // They are on disk: another store reads them.
+      const copy = await readFile(join(folder, "journal-1"));
+      await inFolder(async (other) => {
+        await writeFile(join(other, "journal-1"), copy);
+        await withStore(other, {}, async (second) => assert.equal(await used(second), 4));
+      });
+    });
+  });
+});
+
 describe("the embedded store over restarts", () => {
   it("continues with all counts, including resets", async () => {
     await inFolder(async (folder) => {
