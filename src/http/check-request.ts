@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { Problem } from "../errors.ts";
+import { occurrences } from "./raw-headers.ts";
 
 /** The uri-host and port of RFC 3986, section 3.2. Both may be empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/;
@@ -65,7 +66,7 @@ function checkHost(request: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === "1.1") {
     throw new Problem("request_invalid", "the request has no Host header");
   }
-  if (rawHeaders.filter(isHost).length > 1)
+  if (occurrences(rawHeaders, "host") > 1)
     throw new Problem("request_invalid", "the request has more than one Host header");
   checkAuthority(headers.host ?? "");
   if (url!.startsWith("/") || url === "*") return;
@@ -79,10 +80,6 @@ function checkHost(request: IncomingMessage): void {
 
 function checkAuthority(host: string): void {
   if (!HOST.test(host)) throw new Problem("request_invalid", `${quote(host)} is not a valid host`);
-}
-
-function isHost(text: string, index: number): boolean {
-  return index % 2 === 0 && text.length === "host".length && text.toLowerCase() === "host";
 }
 
 function quote(text: string): string {

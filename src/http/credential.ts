@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
 import { Problem } from "../errors.ts";
+import { occurrences } from "./raw-headers.ts";
 
 export interface Credential {
   readonly token: string;
@@ -34,7 +35,7 @@ function bearerToken(request: IncomingMessage): string | null {
   const { authorization } = request.headers;
   if (authorization === undefined) return null;
   // Node returns only the first of several Authorization headers; a second header is still a second credential.
-  if (request.rawHeaders.filter(isAuthorization).length > 1) {
+  if (occurrences(request.rawHeaders, "authorization") > 1) {
     throw new Problem("credentials_ambiguous", "the request contains more than one Authorization header");
   }
   const match = /^Bearer +(\S+) *$/i.exec(authorization);
@@ -54,8 +55,4 @@ function missingToken(authorization: string | undefined): string {
   return scheme.toLowerCase() === "bearer"
     ? "the Authorization header has more than one text after Bearer"
     : `the Authorization header has the scheme ${scheme}, and not Bearer`;
-}
-
-function isAuthorization(text: string, index: number): boolean {
-  return index % 2 === 0 && text.length === "authorization".length && text.toLowerCase() === "authorization";
 }

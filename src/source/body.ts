@@ -36,34 +36,37 @@ export interface SubmissionLimits {
 }
 
 /**
- * Reads the code of a request body: `application/json` is an envelope, any other media type is the source itself.
+ * Reads the code of a request body: `application/json` is an envelope, any other media type is the source itself. Returns a
+ * promise only for an envelope, which may take turns of the event loop.
  *
- * @throws {Problem} `request_invalid`, `code_missing`, `code_too_large` or `code_pinned`.
+ * @throws {Problem} `request_invalid`, `code_missing`, `code_too_large` or `code_pinned`, thrown or as a rejection
  */
-export async function readSubmission(
+export function readSubmission(
   body: Buffer,
   contentType: string | undefined,
   limits: SubmissionLimits,
-): Promise<Submission> {
+): Submission | Promise<Submission> {
   const mediaType = contentType === undefined ? "" : mediaTypeOf(contentType);
-  if (mediaType === "application/json") {
-    rejectOtherCharsets(contentType!);
-    const { jsonDepth, holder, options: names } = limits;
-    const { code, modules, data, options } = await readEnvelope(body, jsonDepth, holder, names);
-    const bytes = Buffer.from(code);
-    let size = bytes.length;
-    for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
-    rejectTooLarge(size, limits.codeBytes);
-    const source = sourceOf(bytes);
-    requirePinned(bytes, modules, limits.sha256);
-    return { source, typescript: false, modules, data, options };
-  }
+  if (mediaType === "application/json") return readEnvelopeBody(body, contentType!, limits);
   rejectForms(mediaType);
   rejectTooLarge(body.length, limits.codeBytes);
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
   return { source, typescript: mediaType === "application/typescript", modules: null, data: null, options: {} };
+}
+
+async function readEnvelopeBody(body: Buffer, contentType: string, limits: SubmissionLimits): Promise<Submission> {
+  rejectOtherCharsets(contentType);
+  const { jsonDepth, holder, options: names } = limits;
+  const { code, modules, data, options } = await readEnvelope(body, jsonDepth, holder, names);
+  const bytes = Buffer.from(code);
+  let size = bytes.length;
+  for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
+  rejectTooLarge(size, limits.codeBytes);
+  const source = sourceOf(bytes);
+  requirePinned(bytes, modules, limits.sha256);
+  return { source, typescript: false, modules, data, options };
 }
 
 /**

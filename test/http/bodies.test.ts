@@ -180,3 +180,66 @@ it("a body that arrives too slowly is refused, but a steady body may take any ti
   steady.client.write("x");
   assert.equal((await steady.body).bytes.length, 1_000);
 });
+
+/** Sends a request in one piece, and takes its body after Node has parsed the piece. */
+async function taken(
+  t: TestContext,
+  bodies: Bodies,
+  request: string,
+  owner: MemoryOwner = ALICE,
+): Promise<HeldBody | Problem | null> {
+  const { promise, resolve } = Promise.withResolvers<HeldBody | Problem | null>();
+  const port = await listening(t, {
+    request: (message, response) => {
+      setImmediate(() => {
+        try {
+          resolve(bodies.take(message, { limitBytes: LIMIT_BYTES, tooLarge, owner }));
+        } catch (error) {
+          resolve(error as Problem);
+        }
+        response.end();
+      });
+    },
+  });
+  const client = connect(port, "127.0.0.1");
+  t.after(() => client.destroy());
+  client.write(`POST / HTTP/1.1\r\nHost: here\r\n${request}`);
+  return await promise;
+}
+
+function requestOf(length: number): string {
+  return `Content-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
+}
+
+function codeOf(body: HeldBody | Problem | null): string | null {
+  return body instanceof Problem ? body.code : null;
+}
+
+it("a body that has arrived with its head is taken at once, up to the limit", async (t) => {
+  const bodies = new Bodies();
+  t.after(() => bodies.close());
+  const most = (await taken(t, bodies, requestOf(LIMIT_BYTES))) as HeldBody;
+  assert.equal(most.bytes.toString(), "x".repeat(LIMIT_BYTES));
+  assert.equal(codeOf(await taken(t, bodies, requestOf(LIMIT_BYTES + 1))), "code_too_large");
+});
+
+it("a body that is chunked or incomplete is not taken, but can still be read", async (t) => {
+  const bodies = new Bodies();
+  t.after(() => bodies.close());
+  assert.equal(await taken(t, bodies, "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"), null);
+  assert.equal(await taken(t, bodies, "Content-Length: 3\r\n\r\nab"), null);
+});
+
+it("bodies that were taken count until their release, for their owners and in the memory of all", async (t) => {
+  const bodies = new Bodies(1_000, 500);
+  t.after(() => bodies.close());
+  const held = (await taken(t, bodies, requestOf(900))) as HeldBody;
+  assert.equal(codeOf(await taken(t, bodies, requestOf(200), BOB)), "overloaded");
+  assert.equal(codeOf(await taken(t, bodies, requestOf(200))), "overloaded");
+  held.release();
+  assert.equal(((await taken(t, bodies, requestOf(200), BOB)) as HeldBody).bytes.length, 200);
+  const ofStranger = (await taken(t, bodies, requestOf(400), STRANGER)) as HeldBody;
+  assert.equal(codeOf(await taken(t, bodies, requestOf(200), STRANGER)), "overloaded");
+  ofStranger.release();
+  assert.equal(((await taken(t, bodies, requestOf(200), STRANGER)) as HeldBody).bytes.length, 200);
+});

@@ -7,8 +7,8 @@ import { readSubmission, type Submission } from "../../src/source/body.ts";
 const LIMITS = { codeBytes: 1_000, jsonDepth: 64, sha256: null };
 const JSON_TYPE = "application/json";
 
-function read(body: string | Buffer, contentType?: string): Promise<Submission> {
-  return readSubmission(typeof body === "string" ? Buffer.from(body) : body, contentType, LIMITS);
+async function read(body: string | Buffer, contentType?: string): Promise<Submission> {
+  return await readSubmission(typeof body === "string" ? Buffer.from(body) : body, contentType, LIMITS);
 }
 
 /** The problem with which a body is rejected. */

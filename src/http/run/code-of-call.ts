@@ -3,20 +3,18 @@ import type { Sources } from "../../source/fetch.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 import { sourceOfTask } from "../task-source.ts";
 import type { RunCall } from "./run-call.ts";
-import type { CodeText, RunInput } from "./run-input.ts";
+import type { CodeText } from "./run-input.ts";
 
 /**
- * Returns the code of an admitted run: of its request, of its task, or from a URL. It comes after the admission, because a
- * megabyte that is not in memory takes milliseconds to read, and a server its time.
+ * Returns the code of an admitted run that its request does not contain: the code of its task, or from a URL. It comes after
+ * the admission, because a megabyte that is not in memory takes milliseconds to read, and a server its time.
  *
  * @throws {Problem} as `Tasks.codeOf` and `Sources.fetch`
  */
 export async function codeOfCall(
   call: RunCall,
-  submitted: RunInput["code"],
   { tasks, sources }: { tasks: Pick<Tasks, "codeOf">; sources: Sources },
 ): Promise<Code> {
-  if (submitted) return codeOf(submitted);
   const { task } = call;
   if (task?.inline) return sourceOfTask(await tasks.codeOf(task, task.caller.family));
   return codeOf(await fetchCode(call, sources));

@@ -42,16 +42,20 @@ type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
  *
  * @throws {Problem} `code_pinned`, `code_missing`, `code_ambiguous`, `code_too_large`, `request_invalid`, `overloaded`
  */
-export async function readRunInput(call: RunCall, dependencies: InputDependencies): Promise<RunInput> {
+export function readRunInput(call: RunCall, dependencies: InputDependencies): Promise<RunInput> {
+  const hasOwnCode = call.task !== null || call.pin?.url !== undefined;
+  return hasOwnCode ? readData(call, dependencies) : readCode(call, dependencies);
+}
+
+/** Reads the data for the code of a named task or of a pinned URL. */
+async function readData(call: RunCall, { config, bodies }: InputDependencies): Promise<RunInput> {
   const { task } = call;
-  if (call.pin?.url === undefined && !task) return await readCode(call, dependencies);
   if (call.taskUrl !== null) {
     const what = task ? "the path names a task" : "the token runs the code of one URL";
     throw new Problem("code_pinned", `${what}, and task_url names other code`, {
       hint: "Leave task_url out. The body of the request is data for the code.",
     });
   }
-  const { config, bodies } = dependencies;
   const { method } = call.request;
   const takesBody = method !== "OPTIONS" && method !== "HEAD";
   if (!takesBody) discardRest(call.response);
@@ -85,7 +89,8 @@ async function readCode(
       hint: "Keep the code as a named task and send large data as its body, or ask the operator to raise --code-limit.",
     });
   };
-  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner: memory });
+  const wanted = { limitBytes, tooLarge, owner: memory };
+  const { bytes, release } = bodies.take(request, wanted) ?? (await bodies.read(request, response, wanted));
   try {
     if (isBlank(bytes)) return toFetch(url, request, config);
     if (url !== null) {
@@ -96,8 +101,10 @@ async function readCode(
     const sha256 = pin?.sha256 ?? null;
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
     const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
-    const { data, options, ...code } = await readSubmission(bytes, contentType, accepted);
-    return { code, data, body: null, options, kept: null, release };
+    const submission = readSubmission(bytes, contentType, accepted);
+    const { source, typescript, modules, data, options } =
+      submission instanceof Promise ? await submission : submission;
+    return { code: { source, typescript, modules }, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
     throw withEncoding(error, request);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
 import { preflightHeaders } from "../headers.ts";
@@ -43,7 +44,9 @@ export class RunEndpoint {
       throw error;
     }
     try {
-      const outcome = await this.#run(call);
+      // The submitted code is released with the frame of `#begin`: there may be many runs, and each may last.
+      const execution = await this.#begin(call);
+      const outcome = await execution.outcome;
       if (call.recorded) await call.recorded.finish(call.trace!, outcome);
       else if (request.method === "OPTIONS" && "json" in outcome) call.answer.sendPreflight(RUN_METHODS);
       else call.answer.send(shownTo(outcome, call), this.#with.config.streamLimit, isPublic(call));
@@ -74,14 +77,10 @@ export class RunEndpoint {
     });
   }
 
-  async #run(call: RunCall): Promise<Outcome> {
-    // The submitted code is released with the frame of `#begin`: there may be many runs, and each may last.
-    const execution = await this.#begin(call);
-    return execution.outcome;
-  }
-
   async #begin(call: RunCall): Promise<Execution> {
-    await this.#lookFirst(call);
+    // A body that has arrived with the head costs nothing to read: then the admission decides, and the store is spared a
+    // round trip. Node has parsed this body by now, because the request has awaited a promise.
+    if (!call.request.complete) await this.#lookFirst(call);
     const input = await readRunInput(call, this.#with);
     try {
       return await this.#beginWith(call, input);
@@ -90,14 +89,8 @@ export class RunEndpoint {
     }
   }
 
-  /**
-   * Refuses a run before its body is read if a window has nothing left. A body that has arrived with the head costs nothing
-   * to read: then the admission decides, and the store is spared a round trip.
-   */
+  /** Refuses a run before its body is read if a window has nothing left. */
   async #lookFirst(call: RunCall): Promise<void> {
-    // Node has parsed a body that came with the head after this turn.
-    await Promise.resolve();
-    if (call.request.complete) return;
     try {
       await this.#look(call);
     } catch (error) {
@@ -131,7 +124,7 @@ export class RunEndpoint {
       const trace = await this.#admit(call);
       if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
-      const code = await codeOfCall(call, submitted, this.#with);
+      const code = submitted ? codeOf(submitted) : await codeOfCall(call, this.#with);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
       slot.container.mustNotBeEnded(replacements);
