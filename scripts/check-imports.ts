@@ -8,12 +8,26 @@ import path from "node:path";
 const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "nearest", "next-turn", "units"];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "user-folder"],
-  cli: ["service", "stores", "doctor", "tokens", "limits", "http", "data-lock", "idle-memory", ...LEAVES],
+  cli: [
+    "service",
+    "stores",
+    "doctor",
+    "backup",
+    "tokens",
+    "limits",
+    "http",
+    "data-folder",
+    "data-lock",
+    "idle-memory",
+    ...LEAVES,
+  ],
+  backup: ["data-folder", "data-lock", "limits", "policies", "records", "sandbox", "tasks", "tokens", ...LEAVES],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   capacity: ["config"],
   metrics: ["containers", "egress", "records", "telemetry", ...LEAVES],
   service: [
+    "backup",
     "capacity",
     "metrics",
     "stores",

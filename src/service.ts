@@ -4,6 +4,9 @@ import type { Server } from "node:http";
 import { freemem } from "node:os";
 import path from "node:path";
 
+import { CopiedDatabases } from "./backup/backup-source.ts";
+import { BackupServer } from "./backup/serve-backups.ts";
+import { refuseUnfinishedRestore } from "./backup/unfinished-restore.ts";
 import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
 import { ContainerManager } from "./containers/container-manager.ts";
@@ -41,6 +44,7 @@ import type { Audit, AuditAction } from "./records/audit/audit.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
+import { moveHistory } from "./records/move-history.ts";
 import { refuseNewerHistory } from "./records/newer-history.ts";
 import { RecordThreads } from "./records/record-threads.ts";
 import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
@@ -84,6 +88,7 @@ export interface Service {
 }
 
 const ADMIN_TOKEN = "admin.token";
+const SECRETS_KEY = "secrets.key";
 /** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 
@@ -116,6 +121,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
+  refuseUnfinishedRestore(folder, data);
   const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
@@ -150,6 +156,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const taskOptions = { ...config, admitIssue: (by: Caller) => issueRate.admit(by) };
   const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
+  const copies = new CopiedDatabases(folder, shared !== null, history !== folder);
+  const databases = closers.adopt(copies, (open) => open.close());
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
   const sandbox = await opening;
@@ -272,6 +280,16 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   await listen(server, config);
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
+  // As the service's user, whose socket it is.
+  const backups = new BackupServer(
+    {
+      ...{ release: VERSION, folder, history, databases, keys: tokens.keys.file },
+      secretsKey: config.secretsKey ?? path.join(folder, SECRETS_KEY),
+      counts: () => (store instanceof EmbeddedLimitStore ? store.openFiles() : []),
+    },
+    (error) => log.pino.warn(`"caisson backup" cannot reach this service: ${error.message}`),
+  );
+  closers.adopt(backups, (open) => open.close());
   await nodes?.announce();
   return {
     url: urlOf(server, config.tlsCert !== null),
@@ -295,6 +313,7 @@ async function historyFolder(data: string, identity: Identity, log: Log): Promis
   const folder = await reachableFolder(data, identity);
   // A relative path reaches the data folder below any folder.
   if (folder === data) return ".";
+  if (moveHistory(".", folder)) await giveFolder(folder, identity);
   log.pino.warn(
     `records of runs, usage and audit are in ${folder}, because the service's user may not search the folders above ${data}`,
   );

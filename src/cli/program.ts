@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
 import { VERSION } from "../http/headers.ts";
+import { backupCommand } from "./backup.ts";
 import { containerCommand } from "./container.ts";
 import { doctorCommand } from "./doctor.ts";
 import { fail } from "./fail.ts";
@@ -8,6 +9,7 @@ import { healthCommand } from "./health.ts";
 import { keysCommand } from "./keys.ts";
 import { limitsCommand } from "./limits.ts";
 import { refuseFlagsOfNpm } from "./npm-flags.ts";
+import { restoreCommand } from "./restore.ts";
 import { runCommand } from "./run.ts";
 import { serveCommand } from "./serve.ts";
 import { tokenCommand } from "./token.ts";
@@ -30,6 +32,8 @@ export function program(): Command {
     .addCommand(keysCommand())
     .addCommand(limitsCommand())
     .addCommand(containerCommand())
+    .addCommand(backupCommand())
+    .addCommand(restoreCommand())
     .addCommand(doctorCommand())
     .addCommand(healthCommand());
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Stats } from "node:fs";
+import { existsSync, type Stats } from "node:fs";
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -8,6 +8,9 @@ import { giveFolder, refuseLinks } from "./temp/give-folder.ts";
 
 /** The folder for the state of services (file-hierarchy(7)). */
 const STATE = "/var/lib/caisson";
+/** The file in the data folder with the name of its other folder. */
+const HISTORY_ID = "history.id";
+const ID = /^[0-9a-f]{16}$/;
 
 /**
  * Returns a folder in which the service's user can open databases after the service has given up root.
@@ -39,6 +42,13 @@ export async function reachableFolder(data: string, identity: Identity): Promise
   return folder;
 }
 
+/** Returns the other folder of a data folder, if it has one. */
+export async function otherFolder(data: string): Promise<string | null> {
+  const id = await readFile(path.join(data, HISTORY_ID), "latin1").catch(() => "");
+  const folder = path.join(STATE, id.trim());
+  return ID.test(id.trim()) && existsSync(folder) ? folder : null;
+}
+
 /** Whether the user can read a file. It ignores access control lists. */
 export async function isReadable(file: string, identity: Identity): Promise<boolean> {
   const place = await realpath(file);
@@ -47,14 +57,14 @@ export async function isReadable(file: string, identity: Identity): Promise<bool
 
 /** Returns the name of a data folder's other folder. A data folder that is deleted and created again gets a new name. */
 async function idOf(data: string): Promise<string> {
-  const file = path.join(data, "history.id");
+  const file = path.join(data, HISTORY_ID);
   const created = await writeFile(file, randomBytes(8).toString("hex"), { flag: "wx", mode: 0o600 }).catch(
     (error: NodeJS.ErrnoException) => error,
   );
   if (created && created.code !== "EEXIST") throw created;
   const id = (await readFile(file, "latin1")).trim();
   // The owner of the data folder may have written it, and root must not follow it to another place.
-  if (/^[0-9a-f]{16}$/.test(id)) return id;
+  if (ID.test(id)) return id;
   throw new Error(`${file} does not contain the name of a folder; delete it`);
 }
 

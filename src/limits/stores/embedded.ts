@@ -10,6 +10,7 @@ import { LONGEST_MS } from "../windows.ts";
 import { Compactor } from "./embedded/compactor.ts";
 import { Folder } from "./embedded/folder.ts";
 import { Journal } from "./embedded/journal.ts";
+import { type OpenCounts, openCounts } from "./embedded/open-files.ts";
 import { recover, type Recovered } from "./embedded/recovery.ts";
 import type { KeyTable } from "./embedded/table.ts";
 
@@ -48,6 +49,7 @@ interface PendingChange {
  * written, the store undoes and rejects all pending changes; the next turn tries again.
  */
 export class EmbeddedLimitStore implements LimitStore {
+  readonly #folder: Folder;
   readonly #table: KeyTable;
   readonly #journal: Journal;
   readonly #compactor: Compactor;
@@ -62,6 +64,7 @@ export class EmbeddedLimitStore implements LimitStore {
   #closing: Promise<void> | undefined;
 
   private constructor(folder: Folder, recovered: Recovered, options: EmbeddedStoreOptions) {
+    this.#folder = folder;
     this.#table = recovered.table;
     this.#clock = new SteadyClock(options.clock ?? systemClock, recovered.newest, recovered.anchor);
     this.#fsync = options.fsync;
@@ -143,6 +146,11 @@ export class EmbeddedLimitStore implements LimitStore {
       if (log.newest > countedSince && hasPrefix(distinct, key)) page.add(key);
     }
     return page.names();
+  }
+
+  /** Opens the files with the counts of this instant, for a copy, as {@link openCounts}. The caller closes them. */
+  openFiles(): OpenCounts[] {
+    return openCounts(this.#folder.path, this.#journal);
   }
 
   /** Writes pending changes and closes the store. */

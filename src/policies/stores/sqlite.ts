@@ -80,8 +80,11 @@ export class SqlitePolicyStore implements PolicyStore {
 type Statement = "all" | "set" | "remove";
 type PolicyDatabase = Database<Statement>;
 
+/** The version of the format. */
+export const POLICIES_VERSION = 1;
+
 const DEFINITION: DatabaseDefinition<Statement> = {
-  version: 1,
+  version: POLICIES_VERSION,
   content: "the policies of containers",
   remedy:
     "restore it from a backup, or remove it and set the policies again: without it only the limits of the service and of " +

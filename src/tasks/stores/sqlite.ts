@@ -134,8 +134,11 @@ const STATEMENTS = {
 
 type Statement = keyof typeof STATEMENTS;
 
+/** The version of the format. */
+export const TASKS_VERSION = 1;
+
 const DEFINITION: DatabaseDefinition<Statement> = {
-  version: 1,
+  version: TASKS_VERSION,
   content: "the named tasks",
   remedy: "restore it from a backup, or remove it and put the tasks again",
   schema: `

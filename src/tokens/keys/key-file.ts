@@ -41,9 +41,9 @@ const storedKey: z.ZodType<StoredKey> = z.strictObject({
   nbf: z.exactOptional(unixSeconds),
 });
 /** The version of the format: the member `version` of the file, which is absent in version 1. */
-const VERSION = 1;
+export const KEYS_VERSION = 1;
 const keySet = z.strictObject({
-  version: z.exactOptional(z.literal(VERSION)),
+  version: z.exactOptional(z.literal(KEYS_VERSION)),
   keys: z.array(storedKey).min(1).max(MAX_KEYS),
 });
 
@@ -130,10 +130,10 @@ function parse(text: string, file: string): StoredKey[] {
 /** A newer release may write members that this one does not have, and its file must not be called damaged. */
 function refuseNewer(json: unknown, file: string): void {
   const { version } = (json ?? {}) as { version?: unknown };
-  if (typeof version !== "number" || version <= VERSION) return;
+  if (typeof version !== "number" || version <= KEYS_VERSION) return;
   throw new Error(
     `the signing keys in ${resolve(file)} cannot be used: it has version ${version} of the format, and this release reads ` +
-      `versions up to ${VERSION}: start the release that wrote it, or restore a backup that this release made`,
+      `versions up to ${KEYS_VERSION}: start the release that wrote it, or restore a backup that this release made`,
   );
 }
 

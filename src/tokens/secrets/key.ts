@@ -9,7 +9,9 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const MAX_KEYS = 16;
-/** The first line of a file of a later version. Version 1 has only keys. */
+/** The version of the format: only keys. */
+export const SECRETS_KEY_VERSION = 1;
+/** The first line of a file of a later version. */
 const VERSION_LINE = /^version (\d{1,9})$/;
 /** 32 bytes in Base64, in either alphabet, with or without padding. */
 const LINE = /^[A-Za-z0-9+/_-]{43}=?$/;
@@ -95,7 +97,7 @@ function keysOf(text: string, file: string): Buffer[] {
   if (version !== undefined) {
     throw new Error(
       `the key of secrets in ${resolve(file)} cannot be used: it has version ${version} of the format, and this release ` +
-        "reads version 1: start the release that wrote it, or restore a backup that this release made",
+        `reads version ${SECRETS_KEY_VERSION}: start the release that wrote it, or restore a backup that this release made`,
     );
   }
   if (filled.length === 0) throw damaged(file, "it is empty");

@@ -88,9 +88,12 @@ const STATEMENTS = {
 
 export type Statement = keyof typeof STATEMENTS | keyof typeof FORGET_CLOCK_STATEMENTS;
 
+/** The version of the format. */
+export const TOKENS_VERSION = 1;
+
 /** The database of issued and revoked tokens. */
 export const TOKEN_DATABASE: DatabaseDefinition<Statement> = {
-  version: 1,
+  version: TOKENS_VERSION,
   content: "the token store",
   remedy:
     "restore it from a backup. Without it revoked tokens are valid again, unless the signing keys are deleted too",

@@ -38,6 +38,11 @@ export class Journal {
     return this.#file.bytes;
   }
 
+  /** The bytes whose changes are made. A failed write removes only what follows them. */
+  get committedBytes(): number {
+    return this.#committedBytes;
+  }
+
   admission(time: number, keys: readonly string[], logs: readonly CellLog[]): void {
     this.#anchorOnce();
     const ids = logs.map((log, at) => this.#id(keys[at]!, log));

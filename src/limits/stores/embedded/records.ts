@@ -18,7 +18,7 @@ const MAX_KEYS = 200;
 const TAG = { anchor: 249, key: 250, reset: 251, counts: 253, start: 254, end: 255 } as const;
 
 /** The version of the format. A file with another version is rejected. */
-const VERSION = 2;
+export const COUNTS_VERSION = 2;
 const FIRST_BYTES = 16_384;
 const BOOT_BYTES = 16;
 
@@ -29,7 +29,7 @@ export const START_BYTES: number = FRAME_HEADER_BYTES + 8;
 export class VersionError extends Error {
   constructor(version: number) {
     super(
-      `it has version ${version} of the format, and this release reads version ${VERSION}: start the release that ` +
+      `it has version ${version} of the format, and this release reads version ${COUNTS_VERSION}: start the release that ` +
         "wrote it, or restore a backup that this release made",
     );
   }
@@ -93,7 +93,7 @@ export class RecordWriter implements Records {
 
   start(time: number): void {
     this.#tag(TAG.start, 8);
-    this.#buffer[this.#at++] = VERSION;
+    this.#buffer[this.#at++] = COUNTS_VERSION;
     this.#u48(time);
   }
 
@@ -175,7 +175,7 @@ export function readRecords(payload: Buffer, reader: Records): void {
       );
     } else if (tag === TAG.start) {
       const version = payload[at++]!;
-      if (version !== VERSION) throw new VersionError(version);
+      if (version !== COUNTS_VERSION) throw new VersionError(version);
       reader.start(u48());
     } else if (tag === TAG.end) {
       reader.end(u48());

@@ -114,8 +114,11 @@ const STATEMENTS = {
 
 type Statement = keyof typeof STATEMENTS;
 
+/** The version of the format. */
+export const SECRETS_VERSION = 1;
+
 const DEFINITION: DatabaseDefinition<Statement> = {
-  version: 1,
+  version: SECRETS_VERSION,
   content: "the secrets of tokens",
   remedy: "restore it from a backup, or remove it and set them again",
   schema:
