@@ -133,6 +133,7 @@ export async function openConfined(
       setPriority: (priority) => guest.setPriority(priority),
       inspect: () => guest.inspect(),
       measure: () => guest.measure(),
+      interrupt: () => guest.interrupt(),
       kill: () => guest.kill(),
     };
   };

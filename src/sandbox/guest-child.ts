@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { Cgroup, Cgroups } from "./cgroup/cgroup.ts";
 import type { StartedGuest } from "./local-sandbox.ts";
+import { printedStack } from "./printed-stack.ts";
 import { processStatus, processUse } from "./proc.ts";
 import type { GuestExit, GuestStatus, GuestUse, Priority } from "./sandbox.ts";
 import { killProcess } from "./temp/stale-folders.ts";
@@ -151,6 +152,13 @@ export class GuestChild implements StartedGuest {
       }
     }
     this.#isMoving = false;
+  }
+
+  async interrupt(): Promise<string> {
+    if (this.#gone || this.#knownPid === null) return "";
+    const stack = printedStack(this.#child.stdio[STDERR] as Socket);
+    killProcess(this.#knownPid, "SIGINT");
+    return stack;
   }
 
   kill(): void {

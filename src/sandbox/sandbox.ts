@@ -63,6 +63,12 @@ export interface GuestHandle {
   inspect(): Promise<GuestStatus | null>;
   /** Returns what the process has used so far, or null if it has ended. More precise than `inspect`, and more work. */
   measure(): Promise<GuestUse | null>;
+  /**
+   * Interrupts what the guest executes, which ends it.
+   *
+   * @returns the stack that Node prints, as hostile text; empty if it prints none soon
+   */
+  interrupt(): Promise<string>;
   /** Kills the guest immediately. */
   kill(): void;
 }

@@ -95,6 +95,10 @@ export class Puppet implements GuestProcess {
     return this.status();
   }
 
+  async interrupt(): Promise<string> {
+    return "";
+  }
+
   kill(): void {
     this.killed = true;
     this.exit({ how: "signal SIGKILL" });

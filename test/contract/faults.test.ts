@@ -86,6 +86,25 @@ describe("a task that blocks", () => {
     });
   }
 
+  it("has the line that was executed in its error, unless the guest got no processor", async () => {
+    const lines: [code: string, line: number][] = [
+      ["const a = 1;\nfunction spin() {\n  let x = a;\n  while (true) x = (x + 1) % 7;\n}\nreturn spin();", 4],
+      ["export default async (context: object) => {\n  await null;\n  for (;;);\n};", 3],
+    ];
+    for (const [code, line] of lines) {
+      const known = async (): Promise<boolean> => {
+        const answer = await unhurried.request("POST", "/api/runs/lines", { body: code });
+        const { error } = answer.json() as { error: { code: string; message: string; at: { line: number } | null } };
+        assert.equal(error.code, "task_blocked");
+        if (error.at === null) return false;
+        assert.equal(error.at.line, line);
+        assert.match(error.message, new RegExp(`, in line ${line}$`));
+        return true;
+      };
+      await until(known, "a blocked run has its line", FAR_MS);
+    }
+  });
+
   it("ends the other runs of its guest, whose errors say that another run was the cause", async () => {
     const victim = unhurried.run(
       "shared",

@@ -36,6 +36,7 @@ export class FuzzedGuest {
       setPriority: () => {},
       inspect: async () => IDLE,
       measure: async () => null,
+      interrupt: async () => "",
       kill: () => {
         socket.destroy();
         exit({ how: "signal SIGKILL", outOfMemory: false });

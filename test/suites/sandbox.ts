@@ -105,6 +105,21 @@ function holdPromises(opened: () => Under): void {
     assert.equal(await process.inspect(), null);
   });
 
+  promise("print the stack of what they execute if they are interrupted", async (under) => {
+    const interrupted = async (): Promise<boolean> => {
+      const process = await under.launch();
+      start(await new Guest(process, LIMITS).ready(), "for (;;);");
+      await until(async () => (await process.inspect())!.title.startsWith("r"), "it has entered the run");
+      const stack = await process.interrupt();
+      process.kill();
+      await process.exited;
+      assert.equal(await process.interrupt(), "");
+      return /^ {4}at .*\btask:\/\d+\/task\.js:1:\d+/m.test(stack);
+    };
+    // A busy machine may not give a guest a processor in time, and then there is no stack.
+    await until(interrupted, "a guest prints its stack");
+  });
+
   promise("end alone if they block", async (under) => {
     const [blocked, beside] = await Promise.all([under.ready(), under.ready()]);
     const run = start(blocked, "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)");

@@ -21,7 +21,7 @@ import type { Upload } from "./upload.ts";
 export class GuestRun {
   readonly listener: RunListener;
   readonly log: RunLog;
-  readonly code: Pick<KnownCode, "answersBy">;
+  readonly code: Pick<KnownCode, "answersBy" | "id">;
   /** On the clock of `performance.now()`. It moves when the head of a stream arrives, unless the run has its own timeout. */
   deadlineMs: number;
   /** The timeout of this run, if it is shorter than the limit for all runs; otherwise null. */
@@ -43,7 +43,7 @@ export class GuestRun {
   constructor(
     listener: RunListener,
     { nowMs, wallMs, timeoutMs }: { nowMs: number; wallMs: number; timeoutMs: number },
-    code: Pick<KnownCode, "answersBy">,
+    code: Pick<KnownCode, "answersBy" | "id">,
   ) {
     this.code = code;
     this.listener = listener;

@@ -59,6 +59,8 @@ export class Guest implements FrameTarget {
   /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
   #grace: NodeJS.Timeout | null = null;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
+  /** Whether its process ends because the service interrupted it, and the service then ends the guest. */
+  #isInterrupted = false;
   /** The answer to its other runs if one of its runs has ended its process. */
   #endedBy: Problem | null = null;
 
@@ -78,7 +80,7 @@ export class Guest implements FrameTarget {
     this.codes = new CodeTable((frame) => this.#connection.push(frame));
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
-      if (this.ended) return;
+      if (this.ended || this.#isInterrupted) return;
       this.draining = true;
       this.crashedMs ??= performance.now();
       // The exit arrives on another channel than the frames, and may overtake the last frames.
@@ -271,6 +273,13 @@ export class Guest implements FrameTarget {
     this.heartbeat.end();
     this.#gateway?.close();
     for (const [id] of this.inFlight) this.fail(id, id === culprit?.id ? culprit.cause : cause);
+  }
+
+  /** Stops what the guest executes. The caller must end the guest then. @returns the stack of it, as hostile text */
+  interrupt(): Promise<string> {
+    this.#isInterrupted = true;
+    this.draining = true;
+    return this.process.interrupt();
   }
 
   /** Ends the guest like `end`, and records that its own tasks are the cause. */

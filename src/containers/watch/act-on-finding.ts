@@ -1,7 +1,9 @@
 import { Problem } from "../../errors.ts";
+import type { GuestStatus } from "../../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../../units.ts";
 import { MEMORY_HINT } from "../guest/exit-causes.ts";
 import type { Guest } from "../guest/guest.ts";
+import { blockedPosition } from "./blocked-position.ts";
 import type { Finding } from "./findings.ts";
 import type { MonitorLimits } from "./judges.ts";
 import { windowMs } from "./limit-check.ts";
@@ -9,11 +11,16 @@ import { windowMs } from "./limit-check.ts";
 /**
  * Ends a guest, or replaces it after its runs if it has only grown.
  *
- * @param title the process title that the guest sets. A task can forge it.
+ * @param status what the kernel reports of the guest. A task can forge its title.
  */
-export function actOnFinding(finding: Finding, guest: Guest, title: string, limits: MonitorLimits): void {
+export async function actOnFinding(
+  finding: Finding,
+  guest: Guest,
+  status: Pick<GuestStatus, "title" | "state">,
+  limits: MonitorLimits,
+): Promise<void> {
   if (finding === "grown") return guest.retire();
-  if (finding === "blocked") return endBlocked(guest, title, formatDuration(limits.blockMs));
+  if (finding === "blocked") return await endBlocked(guest, status, formatDuration(limits.blockMs));
   const culprit = guest.inFlight.only;
   const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);
   guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause: overLimit(finding, limits) });
@@ -33,12 +40,22 @@ function overLimit(finding: "memory" | "threads" | "processors", limits: Monitor
   return new Problem("task_exited", `the task used ${excess}, which is the limit of its container`);
 }
 
-function endBlocked(guest: Guest, title: string, duration: string): void {
+async function endBlocked(
+  guest: Guest,
+  { title, state }: Pick<GuestStatus, "title" | "state">,
+  duration: string,
+): Promise<void> {
   const culprit = blockedRun(guest, title);
   const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
   if (culprit === null) return guest.crash(restarted);
-  const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}`, {
+  // The frames are named by the code, so another run of the guest cannot be meant by mistake.
+  const codeId = guest.inFlight.get(culprit)!.code.id;
+  // A guest that sleeps cannot print its stack.
+  const at = state === "R" ? blockedPosition(await guest.interrupt(), codeId) : null;
+  const where = at === null ? "" : `, in line ${at.line}${/^task\.[jt]s$/.test(at.file) ? "" : ` of ${at.file}`}`;
+  const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${where}`, {
     hint: "Split long work with await, or ask the operator to raise --block-limit.",
+    ...(at && { at }),
   });
   guest.crash(restarted, { id: culprit, cause });
 }

@@ -86,7 +86,9 @@ export class ResourceMonitor {
     const isNew = watched.states.stall === null;
     const { states, finding } = this.#judges.afterSample(watched.states, request, taken, guest);
     watched.states = states;
-    if (finding) actOnFinding(finding, guest, taken.title, this.#limits);
+    // Until the guest has ended, no other sample is taken.
+    watched.isSampling = finding === "blocked";
+    if (finding) await actOnFinding(finding, guest, taken, this.#limits);
     if (isNew && states.stall && !guest.ended) guest.setPriority("low");
   }
 

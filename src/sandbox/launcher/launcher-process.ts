@@ -66,6 +66,8 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
       return reply({ is: "inspected", guest: number, status: (await guest?.inspect()) ?? null });
     case "measure":
       return reply({ is: "measured", guest: number, use: (await guest?.measure()) ?? null });
+    case "interrupt":
+      return reply({ is: "interrupted", guest: number, stack: (await guest?.interrupt()) ?? "" });
     case "kill":
       return guest?.kill();
     default:

@@ -142,6 +142,7 @@ class LaunchedGuest implements GuestProcess {
   readonly #sealed: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #inspections: ((status: GuestStatus | null) => void)[] = [];
   readonly #measurements: ((use: GuestUse | null) => void)[] = [];
+  readonly #interrupts: ((stack: string) => void)[] = [];
   readonly #connected: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #exited: PromiseWithResolvers<GuestExit> = Promise.withResolvers();
   #socket: Socket | null = null;
@@ -184,6 +185,14 @@ class LaunchedGuest implements GuestProcess {
     });
   }
 
+  interrupt(): Promise<string> {
+    if (this.#gone) return Promise.resolve("");
+    return new Promise((resolve) => {
+      this.#interrupts.push(resolve);
+      this.#request("interrupt");
+    });
+  }
+
   kill(): void {
     if (!this.#gone) this.#request("kill");
   }
@@ -202,12 +211,15 @@ class LaunchedGuest implements GuestProcess {
         return this.#inspections.shift()?.(reply.status);
       case "measured":
         return this.#measurements.shift()?.(reply.use);
+      case "interrupted":
+        return this.#interrupts.shift()?.(reply.stack);
       case "exited":
         this.#gone = true;
         this.#connected.reject(new Error(`no process could be started: ${reply.exit.how}`));
         this.#sealed.reject(new Error(reply.exit.how));
         for (const resolve of this.#inspections.splice(0)) resolve(null);
         for (const resolve of this.#measurements.splice(0)) resolve(null);
+        for (const resolve of this.#interrupts.splice(0)) resolve("");
         return this.#exited.resolve(reply.exit);
     }
   }

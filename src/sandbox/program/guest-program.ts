@@ -10,12 +10,18 @@ const HEAP_SHARE = 0.75;
 const SEMI_SPACE_SHARE = 1 / 32;
 const MAX_SEMI_SPACE_MIB = 16;
 
+/**
+ * On SIGINT, a thread of Node interrupts the code that is executing, writes its stack to the standard error, and ends the process.
+ * This shows where a guest loops that does not answer. The thread sleeps until then.
+ */
+const TRACE = "--trace-sigint";
+
 /** Returns Node's arguments for a guest, which are the same at all isolation levels. */
 export function guestArguments(program: string, limits: GuestResources): string[] {
   const memoryMiB = limits.memoryBytes / 2 ** 20;
   const semiSpaceMiB = Math.min(Math.max(Math.floor(memoryMiB * SEMI_SPACE_SHARE), 1), MAX_SEMI_SPACE_MIB);
   const heap = [`--max-old-space-size=${Math.floor(memoryMiB * HEAP_SHARE)}`, `--max-semi-space-size=${semiSpaceMiB}`];
-  const engine = ["--no-addons", "--v8-pool-size=1", ...heap];
+  const engine = ["--no-addons", "--v8-pool-size=1", TRACE, ...heap];
   const programArgs = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond];
   return [...engine, program, ...programArgs.map(String)];
 }

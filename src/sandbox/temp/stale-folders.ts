@@ -39,9 +39,9 @@ async function killUsersOf(file: string): Promise<void> {
 }
 
 /** Kills a process, or a process group if the id is negative. Does nothing if it has ended. */
-export function killProcess(pid: number): void {
+export function killProcess(pid: number, signal: "SIGKILL" | "SIGINT" = "SIGKILL"): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch {
     // The process has ended, or belongs to another user.
   }
