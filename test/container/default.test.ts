@@ -58,6 +58,37 @@ function holdWay(built: () => Image, flags: RunFlags, isAttacked: boolean): void
     assert.deepEqual([health.status, health.isolation], ["ok", "confined"]);
   });
 
+  it("prints the same first lines as a service on a host", () => {
+    const [serves, isolation, ...rest] = container.stdout().trimEnd().split("\n");
+    assert.match(serves!, /^caisson \d+\.\d+\.\d+ serves at http:\/\/127\.0\.0\.1:7070$/);
+    assert.match(isolation!, /^isolation: confined \(.+\), verified by attacks from inside$/);
+    // The level below the best one has its reason in an additional line.
+    const lines = rest.filter((line) => !line.startsWith("  instead of "));
+    const [resources, admin, attempt, line] = lines;
+    assert.match(resources!, /^resources: ./);
+    assert.deepEqual([admin, attempt], ["administrative token: /data/caisson/admin.token", "try:"]);
+    assert.match(
+      line!,
+      /^curl -sS -H "Authorization: Bearer \$\(cat '\/data\/caisson\/admin\.token'\)" --data '6 \* 7' /,
+    );
+    assert.equal(lines.length, 4);
+  });
+
+  it("answers the printed line inside the container, where its file is", async () => {
+    const line = container.stdout().trimEnd().split("\n").at(-1)!;
+    const { code, stdout, stderr } = await container.exec("sh", "-c", line);
+    assert.deepEqual([code, stdout, stderr], [0, "42", ""]);
+  });
+
+  it("is backed up by a command in the container, and restored in it", async () => {
+    const { entrypoint } = built().config;
+    const backup = await container.exec(...entrypoint, "backup", "--to", "/tmp/caisson.tar");
+    assert.deepEqual([backup.code, backup.stderr], [0, ""]);
+    const words = ["restore", "--from", "/tmp/caisson.tar", "--data", "/tmp/restored"];
+    const restored = await container.exec(...entrypoint, ...words);
+    assert.deepEqual([restored.code, restored.stderr], [0, ""]);
+  });
+
   it("passes the image's own health check", async () => {
     const { code, stdout } = await container.exec(...built().config.healthcheck);
     assert.deepEqual([code, /^ok: caisson .*, isolation confined\n$/.test(stdout)], [0, true], stdout);
