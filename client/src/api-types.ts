@@ -579,7 +579,9 @@ export type FailureGroups = {
     /** the last run that failed so */
     run: string;
   }[];
-  /** whether the groups count all failures of the time */
+  /** the cursor of the next page, whose groups have further counts of the same causes */
+  next: string | null;
+  /** whether the groups count all failures of the query */
   complete: boolean;
   /** whether the disk keeps records */
   history: "kept" | "off" | "unavailable";
@@ -1410,6 +1412,10 @@ export interface Routes {
       task?: string | undefined;
       /** only runs that began at this time or later; a time, or a duration before now */
       since?: string | undefined;
+      /** only runs that began before this time; a time, or a duration before now */
+      until?: string | undefined;
+      /** the member `next` of the previous page */
+      cursor?: string | undefined;
     };
     body: undefined;
     answer: FailureGroups;

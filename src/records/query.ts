@@ -27,6 +27,9 @@ export interface Cursor {
   readonly run: string;
 }
 
+/** The id of a position that comes before all runs of its millisecond. */
+export const HIGHEST_RUN = "ffffffffffff-zzzzzzzzzzzz";
+
 /** Parses a cursor. @returns null if it has another form. */
 export function parseCursor(text: string): Cursor | null {
   const match = /^(\d{1,15})\.([0-9a-f]{12}-[0-9a-z]{1,12})$/.exec(text);

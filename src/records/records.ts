@@ -8,7 +8,7 @@ import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
 import { type RecentBounds, RecentRuns } from "./recent.ts";
 import { type ConsoleLine, entryOf, type RunEntry, type RunRecord } from "./record.ts";
-import type { FailureGroup, RecordStore, StoredPage } from "./store.ts";
+import type { FailurePage, RecordStore, StoredPage } from "./store.ts";
 import { Tail, type TailBounds } from "./tail.ts";
 
 export interface RecordsOptions {
@@ -49,10 +49,8 @@ export interface FoundRun {
   readonly lineage: readonly string[];
 }
 
-export interface Failures {
-  readonly groups: readonly FailureGroup[];
-  /** Whether all failures are counted that the query selects and that the service keeps. */
-  readonly complete: boolean;
+/** `complete` is about the failures that the service keeps. */
+export interface Failures extends FailurePage {
   readonly history: History;
 }
 
@@ -134,9 +132,13 @@ export class Records {
   async failures(query: RunQuery, reader: string): Promise<Failures> {
     const { answer, history } = await this.#read((store) => store.failures(query, reader));
     const failures = new FailureGroups(answer?.groups ?? []);
-    await eachRun(this.#recent, query, reader, (run) => failures.add(run, query));
+    const next = answer?.next ?? null;
+    await eachRun(this.#recent, query, reader, (run) => {
+      // The next page counts the runs beyond the end of this one.
+      if (next === null || byNewest(run, next) <= 0) failures.add(run, query);
+    });
     const complete = (answer?.complete ?? false) && failures.isComplete;
-    return { groups: failures.list(), complete, history };
+    return { groups: failures.list(), complete, next, history };
   }
 
   #runningOf(query: RunQuery): EndedRun[] {

@@ -26,6 +26,15 @@ export interface FailureGroup {
   readonly run: string;
 }
 
+/** Failures from the newest to a position, grouped by their cause. */
+export interface FailurePage {
+  readonly groups: readonly FailureGroup[];
+  /** Whether all failures are counted that the query selects. */
+  readonly complete: boolean;
+  /** The position after which the next page counts on; null at the end. */
+  readonly next: Cursor | null;
+}
+
 /** Why records were lost. Each is a count since the start. */
 export interface RecordLosses {
   /** The queue to the writer was full, or the writer had failed. */
@@ -50,7 +59,7 @@ export interface RecordStore {
     run: string,
     reader: string,
   ): Promise<{ record: RunRecord; lineage: readonly string[] } | null>;
-  failures(query: RunQuery, reader: string): Promise<{ groups: readonly FailureGroup[]; complete: boolean }>;
+  failures(query: RunQuery, reader: string): Promise<FailurePage>;
   readonly losses: RecordLosses;
   /** Writes what is queued, and closes all files. */
   close(): Promise<void>;

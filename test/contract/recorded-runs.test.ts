@@ -194,13 +194,19 @@ describe("POST /api/runs/{container} refuses as /api/run does", () => {
   ] as const) {
     it(`an option that is not valid: ${JSON.stringify(query).slice(0, 40)}`, async () => {
       const answer = await service.request("POST", "/api/runs/r-options", { body: "1", query });
-      assert.ok(assertProblem(answer, 400, "request_invalid").detail.includes(name), answer.text);
+      const { detail, violations } = assertProblem(answer, 400, "request_invalid");
+      assert.deepEqual([detail.includes(name), violations?.map(({ member }) => member)], [true, [name]], answer.text);
     });
   }
 
   it("an option that is given twice", async () => {
     const twice = await service.request("POST", "/api/runs/r-options?timeout=1s&timeout=2s", { body: "1" });
-    assert.match(assertProblem(twice, 400, "request_invalid").detail, /timeout/);
+    assert.match(assertProblem(twice, 400, "request_invalid").detail, /timeout occurs more than once/);
+    const all = await service.request("POST", "/api/runs/r-options?timeout=1&file=&maxResult=x", { body: "1" });
+    assert.deepEqual(
+      assertProblem(all, 400, "request_invalid").violations?.map(({ member }) => member),
+      ["timeout", "file", "maxResult"],
+    );
     const json = { code: "1", timeout: "1s" };
     const both = await service.request("POST", "/api/runs/r-options", { json, query: { timeout: "2s" } });
     assert.match(assertProblem(both, 400, "request_invalid").detail, /timeout/);

@@ -168,7 +168,7 @@ const group = (changes: Partial<FailureGroup>): FailureGroup => ({
 
 const failuresFrom = (from: number, complete: boolean): Failures => ({
   groups: Array.from({ length: 700 }, (_, at) => group({ name: `E${from + at}` })),
-  ...{ complete, history: "kept" },
+  ...{ complete, next: null, history: "kept" },
 });
 
 describe("merged failures", () => {
@@ -176,10 +176,9 @@ describe("merged failures", () => {
     const later = { lastAt: "2026-11-23T11:00:00.000Z", message: "last", run: "00000000cafe-2" };
     const first = {
       groups: [group({ count: 3 }), group({ name: "TypeError" })],
-      complete: true,
-      history: "kept" as const,
+      ...{ complete: true, next: null, history: "kept" as const },
     };
-    const second = { groups: [group({ ...later, count: 4 })], complete: true, history: "kept" as const };
+    const second = { groups: [group({ ...later, count: 4 })], complete: true, next: null, history: "kept" as const };
     const { groups, complete } = await merged(failureGroups(QUERY), [first, second]);
     assert.deepEqual(groups, [group({ ...later, count: 7 }), group({ name: "TypeError" })]);
     assert.equal(complete, true);
@@ -191,6 +190,22 @@ describe("merged failures", () => {
     assert.equal((await merged(kind, [failuresFrom(0, true), failuresFrom(0, false)])).complete, false);
     const { groups, complete } = await merged(kind, [failuresFrom(0, true), failuresFrom(700, true)]);
     assert.deepEqual([groups.length, complete], [1_000, false]);
+  });
+
+  it("end where the first node has ended, and reject an end before the cursor", async () => {
+    const ended = (startedMs: number): Failures => ({
+      ...failuresFrom(0, false),
+      next: { startedMs, run: "00000000cafe-1" },
+    });
+    const kind = failureGroups(QUERY);
+    assert.equal((await merged(kind, [ended(5), failuresFrom(0, true), ended(9)])).next?.startedMs, 9);
+    const after = { startedMs: 7, run: "00000000cafe-1" };
+    const end = { complete: false, history: "kept", next: "7.00000000cafe-1" };
+    assert.throws(() =>
+      failureGroups({ ...QUERY, after })
+        .newReader()
+        .line(end),
+    );
   });
 });
 

@@ -2,7 +2,7 @@ import { FailureGroups } from "../../src/records/failures.ts";
 import { selectsContainer, selectsRun } from "../../src/records/match.ts";
 import { byNewest, type RunQuery } from "../../src/records/query.ts";
 import { entryOf, type KeptRun, type RunRecord } from "../../src/records/record.ts";
-import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../../src/records/store.ts";
+import type { FailurePage, RecordLosses, RecordStore, StoredPage } from "../../src/records/store.ts";
 
 /** A record store without a disk. It looks at a limited number of records for a page, as a store on disk does. */
 export class MemoryRecordStore implements RecordStore {
@@ -36,10 +36,14 @@ export class MemoryRecordStore implements RecordStore {
     return this.added.find(({ record }) => record.container === container && record.run === run) ?? null;
   }
 
-  async failures(query: RunQuery): Promise<{ groups: readonly FailureGroup[]; complete: boolean }> {
+  async failures(query: RunQuery): Promise<FailurePage> {
     const groups = new FailureGroups([]);
-    for (const kept of this.#inOrder(query)) groups.add(ended(kept), query);
-    return { groups: groups.list(), complete: true };
+    const runs = this.#inOrder(query).filter((kept) => selectsRun(query, ended(kept)));
+    const looked = runs.slice(0, this.mostLooked);
+    for (const kept of looked) groups.add(ended(kept), query);
+    const last = looked.length < runs.length ? looked.at(-1)! : null;
+    const next = last && { startedMs: last.startedMs, run: last.record.run };
+    return { groups: groups.list(), complete: next === null, next };
   }
 
   async close(): Promise<void> {}

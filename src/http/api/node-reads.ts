@@ -47,6 +47,7 @@ export async function authenticateReading(call: Call, dependencies: ApiDependenc
  *
  * @param read reads the part of this node
  * @param write writes the answer for a client
+ * @param otherTarget the request to the other nodes, if it is not that of the client
  */
 export async function answerOfAll<T>(
   call: Call,
@@ -55,11 +56,12 @@ export async function answerOfAll<T>(
   kind: AnswerKind<T>,
   read: () => Promise<T>,
   write: (merged: T, count: NodeCount) => Promise<Response>,
+  otherTarget: string | null = null,
 ): Promise<Response> {
   const { family } = reader;
   if (isOfNode) return nodeAnswer(await kind.write(await read(), family));
   if (nodes === null) return write(await read(), ALONE);
-  const target = publicTarget(parseTarget(call.env.incoming.url!));
+  const target = otherTarget ?? publicTarget(parseTarget(call.env.incoming.url!));
   const reading = read();
   // A failed read rejects `merge`, which awaits it. Until then it must not count as a rejection without a handler.
   reading.catch(() => {});

@@ -55,7 +55,7 @@ export interface AllRunsPage extends RunPage {
   readonly container?: string | undefined;
 }
 
-export interface FailureFilters extends Pick<RunFilters, "task" | "since"> {
+export interface FailureFilters extends Pick<RunPage, "task" | "since" | "until" | "cursor"> {
   readonly container?: string | undefined;
 }
 
@@ -136,7 +136,11 @@ function cursorOf(isValid: (text: string) => boolean): z.ZodOptional<z.ZodString
 const container = z.string().optional().meta({ description: "only of this container" });
 
 const runFilters = {
-  task: z.string().optional().meta({ description: "only of this named task" }),
+  task: z
+    .string()
+    .refine(isName, "is not a valid task name")
+    .optional()
+    .meta({ description: "only of this named task" }),
   status: parsed(statuses, STATUS_FORM)
     .optional()
     .meta({ description: `only with these statuses, with commas between: ${RUN_STATUSES.join(", ")}` }),
@@ -171,6 +175,8 @@ export const FAILURES: Query<FailureFilters> = z.strictObject({
   container,
   task: runFilters.task,
   since: runFilters.since,
+  until: runFilters.until,
+  cursor: runCursor,
 });
 export const DRY_RUN: Query<DryRun> = z.strictObject({
   dryRun: flag.meta({ description: "`true`: runs the task once, publishes nothing, and answers with the record" }),

@@ -1,4 +1,4 @@
-import type { RunQuery } from "../../records/query.ts";
+import { byNewest, type Cursor, HIGHEST_RUN, type RunQuery } from "../../records/query.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { containerName, taskName } from "../target.ts";
 import { mustRead } from "./may-read.ts";
@@ -21,6 +21,33 @@ export function readListQuery(call: Call, container: string | null, by: Caller):
 /** Reads which failures a request selects. @throws {Problem} as `readListQuery` does */
 export function readFailureQuery(call: Call, by: Caller): RunQuery {
   return selected({ ...readQuery(call.env.incoming.url!, FAILURES), limit: 0 }, by);
+}
+
+/** Returns a cursor as `next` of an answer. */
+export function textOf({ startedMs, run }: Cursor): string {
+  return `${startedMs}.${run}`;
+}
+
+/**
+ * Returns the part of a query from its newest run to the millisecond after a position, which several nodes can count alike, and
+ * the cursor of the next page; null if that would be no progress.
+ */
+export function untilTime(query: RunQuery, { startedMs }: Cursor): { query: RunQuery; next: Cursor } | null {
+  const next = { startedMs, run: HIGHEST_RUN };
+  if (query.after !== null && byNewest(query.after, next) >= 0) return null;
+  // Runs that begin meanwhile would let a node end sooner again.
+  return { query: { ...query, sinceMs: startedMs + 1, untilMs: query.untilMs ?? Date.now() }, next };
+}
+
+/** Returns the request for failures that selects these. */
+export function targetOfFailures({ container, task, sinceMs, untilMs, after }: RunQuery): string {
+  const search = new URLSearchParams();
+  if (container !== null) search.set("container", container);
+  if (task !== null) search.set("task", task);
+  if (sinceMs !== null) search.set("since", new Date(sinceMs).toISOString());
+  if (untilMs !== null) search.set("until", new Date(untilMs).toISOString());
+  if (after !== null) search.set("cursor", textOf(after));
+  return `/api/failures?${search.toString()}`;
 }
 
 function selected(query: AllRunsPage, by: Caller): RunQuery {

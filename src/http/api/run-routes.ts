@@ -2,6 +2,7 @@ import { Problem } from "../../errors.ts";
 import { failureGroups } from "../../nodes/answers/failures.ts";
 import { RecordReader, writeRecord } from "../../nodes/answers/run.ts";
 import { runPages } from "../../nodes/answers/runs.ts";
+import type { NodeCount } from "../../nodes/nodes.ts";
 import type { RunQuery } from "../../records/query.ts";
 import type { RunRecord } from "../../records/record.ts";
 import type { Failures, RunPage } from "../../records/records.ts";
@@ -12,7 +13,7 @@ import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading }
 import { ALL_RUNS_PAGE, FAILURES, RUN_PAGE } from "./queries.ts";
 import { type Api, type ApiDependencies, type Call, type Handler, jsonText, resource, segment, text } from "./route.ts";
 import { followEvents } from "./run-events.ts";
-import { readFailureQuery, readListQuery } from "./run-query.ts";
+import { readFailureQuery, readListQuery, targetOfFailures, textOf, untilTime } from "./run-query.ts";
 import { consoleNdjson, consoleText, entriesText, recordText } from "./run-texts.ts";
 
 /** The indexes of these segments in `/api/runs/{container}/{run}`. */
@@ -64,7 +65,7 @@ function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: Ap
     const { runs, next, omitted, history } = page;
     const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
     const last = count < runs.length ? runs[count - 1]! : next;
-    return listing("runs", entries, { next: last && `${last.startedMs}.${last.run}`, omitted, history, nodes });
+    return listing("runs", entries, { next: last && textOf(last), omitted, history, nodes });
   });
 }
 
@@ -73,12 +74,21 @@ function listFailures(dependencies: ApiDependencies): Handler {
     const reading = await authenticateReading(call, dependencies);
     const { family } = reading.by;
     const query = readFailureQuery(call, reading.by);
-    const read = (): Promise<Failures> => dependencies.records.failures(query, family);
-    return answerOfAll(call, dependencies, reading, failureGroups(query), read, async (failures, nodes) => {
-      const { groups, history } = failures;
+    const read = (selected: RunQuery) => (): Promise<Failures> => dependencies.records.failures(selected, family);
+    const write = async (failures: Failures, nodes: NodeCount): Promise<Response> => {
+      const { groups, history, next } = failures;
       const { text: entries, count } = await entriesText(groups, (group) => group, family);
       const complete = failures.complete && count === groups.length && nodes.answered === nodes.asked;
-      return listing("failures", entries, { complete, history, nodes });
+      return listing("failures", entries, { next: next && textOf(next), complete, history, nodes });
+    };
+    const kind = failureGroups(query);
+    return answerOfAll(call, dependencies, reading, kind, read(query), (failures, nodes) => {
+      // The nodes have counted to different times. They count again, all of them to the time that each has reached.
+      const page = nodes.answered > 1 && failures.next ? untilTime(query, failures.next) : null;
+      if (page === null) return write(failures, nodes);
+      const again = (counted: Failures, count: NodeCount): Promise<Response> =>
+        write({ ...counted, complete: false, next: counted.next ?? page.next }, count);
+      return answerOfAll(call, dependencies, reading, kind, read(page.query), again, targetOfFailures(page.query));
     });
   };
 }

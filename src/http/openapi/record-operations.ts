@@ -147,6 +147,7 @@ export const RECORD_OPERATIONS: readonly Operation[] = [
     answers: [
       ok("the groups, the latest first", FAILURE_GROUPS, {
         failures: [],
+        next: null,
         complete: true,
         history: "kept",
         nodes: EXAMPLE_NODES,

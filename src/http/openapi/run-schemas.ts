@@ -109,7 +109,10 @@ export const FAILURE_GROUPS: z.ZodType = named(
         run: z.string().meta({ description: "the last run that failed so" }),
       }),
     ),
-    complete: z.boolean().meta({ description: "whether the groups count all failures of the time" }),
+    next: NEXT.meta({
+      description: "the cursor of the next page, whose groups have further counts of the same causes",
+    }),
+    complete: z.boolean().meta({ description: "whether the groups count all failures of the query" }),
     history,
     nodes: NODES,
   }),

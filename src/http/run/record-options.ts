@@ -1,6 +1,7 @@
 import { z } from "zod";
 
-import { Problem } from "../../errors.ts";
+import { type MemberFault, membersProblem, schemaFaults } from "../../members.ts";
+import { didYouMean } from "../../nearest.ts";
 import { formatSize, parseDuration, parseSize } from "../../units.ts";
 import { ownText } from "../target.ts";
 
@@ -21,10 +22,14 @@ const MIN_TIMEOUT_MS = 10;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_FILE_CHARS = 255;
 const MAX_QUERY_CHARS = 16_384;
+/** The characters of an unknown name in an answer. */
+const MAX_NAME_CHARS = 64;
 
 /** The names of options in the query of the request. `task` names the task to run. */
 const IN_QUERY = ["timeout", "file", "maxResult"];
 const OTHERS = ["key", "task"];
+const NAMES = [...IN_QUERY, "task"];
+const OPTIONS_HINT = `The options are ${NAMES.join(", ")}. The query of the task is the envelope's member query.`;
 /** The names of options in the envelope. */
 export const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set([...IN_QUERY, "query"]);
 
@@ -90,23 +95,17 @@ export const RECORD_OPTIONS: z.ZodType<Given> = z.strictObject({
 export function readQueryOptions(search: URLSearchParams, resultLimit: number): RecordOptions {
   const given: Record<string, string> = {};
   const found = new Set<string>();
+  const faults: MemberFault[] = [];
   for (const [name, value] of search) {
     if (!IN_QUERY.includes(name) && !OTHERS.includes(name)) {
-      throw new Problem(
-        "request_invalid",
-        `the query contains the unknown option ${JSON.stringify(name.slice(0, 100))}`,
-        {
-          hint: `The options are ${[...IN_QUERY, "task"].join(", ")}. The query of the task is the envelope's member query.`,
-        },
-      );
+      faults.push({ member: name.slice(0, MAX_NAME_CHARS), detail: `is no option${didYouMean(name, NAMES)}` });
+      break;
     }
-    if (name !== "key" && found.has(name)) {
-      throw new Problem("request_invalid", `the query contains ${name} more than once`);
-    }
+    if (name !== "key" && found.has(name)) faults.push({ member: name, detail: "occurs more than once" });
     found.add(name);
     if (IN_QUERY.includes(name)) given[name] = value;
   }
-  return optionsOf(given, resultLimit);
+  return optionsOf("the query", given, resultLimit, faults);
 }
 
 /**
@@ -119,10 +118,9 @@ export function withEnvelopeOptions(
   members: Readonly<Record<string, unknown>>,
   resultLimit: number,
 ): RecordOptions {
-  const own = optionsOf(members, resultLimit);
-  const both = Object.keys(members).find((name) => isSet(inQuery, name));
-  if (both)
-    throw new Problem("request_invalid", `${both} is in the query and in the envelope; it may be in one of them`);
+  const both = Object.keys(members).filter((name) => isSet(inQuery, name));
+  const twice = both.map((member) => ({ member, detail: "is in the query too; it may be in one of them" }));
+  const own = optionsOf("the envelope", members, resultLimit, twice);
   return {
     timeoutMs: Math.min(inQuery.timeoutMs, own.timeoutMs),
     file: own.file ?? inQuery.file,
@@ -137,24 +135,21 @@ function isSet({ timeoutMs, file: name, maxResult: bytes }: RecordOptions, optio
   return option === "maxResult" && bytes !== null;
 }
 
-function optionsOf(given: object, resultLimit: number): RecordOptions {
+/** @param faults those that are found already. @throws {Problem} `request_invalid` with all faults */
+function optionsOf(subject: string, given: object, resultLimit: number, faults: readonly MemberFault[]): RecordOptions {
   const parsed = RECORD_OPTIONS.safeParse(given);
-  if (!parsed.success) {
-    const { path, message } = parsed.error.issues[0]!;
-    throw new Problem("request_invalid", `${path.join(".")} ${message}`);
+  const all = [...faults, ...(parsed.success ? [] : schemaFaults(RECORD_OPTIONS, parsed.error))];
+  const wanted = parsed.data?.maxResult;
+  const mostBytes = wanted === Infinity ? resultLimit : wanted;
+  if (mostBytes !== undefined && mostBytes > resultLimit) {
+    all.push({ member: "maxResult", detail: `is more than the ${formatSize(resultLimit)} that a result may have` });
   }
-  const { data } = parsed;
-  if (data.maxResult === Infinity) data.maxResult = resultLimit;
-  if (data.maxResult !== undefined && data.maxResult > resultLimit) {
-    throw new Problem(
-      "request_invalid",
-      `maxResult is more than the ${formatSize(resultLimit)} that a result may have`,
-    );
-  }
+  if (all.length > 0) throw membersProblem(subject, all, OPTIONS_HINT);
+  const data = parsed.data!;
   return {
     timeoutMs: data.timeout ?? Infinity,
     file: data.file === undefined ? null : ownText(data.file),
-    maxResult: data.maxResult ?? null,
+    maxResult: mostBytes ?? null,
     query: data.query ?? "",
   };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Slices } from "../../next-turn.ts";
 import { MAX_GROUPS } from "../../records/failures.ts";
 import { selectsContainer } from "../../records/match.ts";
-import type { RunQuery } from "../../records/query.ts";
+import { byNewest, type Cursor, parseCursor, type RunQuery } from "../../records/query.ts";
 import { type Failures, HISTORIES } from "../../records/records.ts";
 import type { FailureGroup } from "../../records/store.ts";
 import type { AnswerReader } from "../ask-node.ts";
@@ -13,7 +13,8 @@ import { type AnswerKind, foreign, writeLines } from "./kind.ts";
 /** Failures, grouped by their cause. */
 export function failureGroups(query: RunQuery): AnswerKind<Failures> {
   return {
-    write: ({ groups, ...end }, family) => writeLines([...groups, end], family),
+    write: ({ groups, next, ...end }, family) =>
+      writeLines([...groups, { ...end, next: next && `${next.startedMs}.${next.run}` }], family),
     newReader: () => new FailuresReader(query),
     merge: mergeFailures,
   };
@@ -31,7 +32,8 @@ const group = z.strictObject({
   lastAt: z.iso.datetime(),
   run: z.string(),
 });
-const line = z.union([group, z.strictObject({ complete: z.boolean(), history: z.enum(HISTORIES) })]);
+const end = z.strictObject({ complete: z.boolean(), history: z.enum(HISTORIES), next: z.string().nullable() });
+const line = z.union([group, end]);
 
 class FailuresReader implements AnswerReader<Failures> {
   readonly #query: RunQuery;
@@ -45,9 +47,17 @@ class FailuresReader implements AnswerReader<Failures> {
   line(value: unknown): void {
     const read = line.parse(value);
     if (this.#end !== null || this.#groups.length > MAX_GROUPS * 2) throw foreign();
-    if ("complete" in read) this.#end = read;
+    if ("complete" in read) this.#end = { ...read, next: read.next === null ? null : this.#cursor(read.next) };
     else if (selectsContainer(this.#query, read.container)) this.#groups.push(read);
     else throw foreign();
+  }
+
+  /** Parses a cursor. It must be after that of the query, or a reader of all pages would never reach their end. */
+  #cursor(text: string): Cursor {
+    const cursor = parseCursor(text);
+    const { after } = this.#query;
+    if (cursor === null || (after !== null && byNewest(after, cursor) >= 0)) throw foreign();
+    return cursor;
   }
 
   end(): Failures {
@@ -68,10 +78,17 @@ async function mergeFailures(parts: readonly Failures[], family: string): Promis
   }
   const inOrder = [...groups.values()].toSorted((a, b) => (a.lastAt < b.lastAt ? 1 : a.lastAt > b.lastAt ? -1 : 0));
   return {
+    next: firstEnd(parts),
     groups: inOrder.slice(0, MAX_GROUPS),
     complete: parts.every(({ complete }) => complete) && inOrder.length <= MAX_GROUPS,
     history: worstHistory(parts),
   };
+}
+
+/** Returns the newest position at which a part ends early: beyond it, not all nodes have counted. */
+function firstEnd(parts: readonly Failures[]): Cursor | null {
+  const ends = parts.flatMap(({ next }) => (next === null ? [] : [next]));
+  return ends.toSorted(byNewest)[0] ?? null;
 }
 
 function sum(a: FailureGroup, b: FailureGroup): FailureGroup {

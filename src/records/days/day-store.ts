@@ -2,7 +2,7 @@ import type { RecordConfig } from "../../config/groups/records.ts";
 import type { RunQuery } from "../query.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { KeptRun, RunRecord } from "../record.ts";
-import type { FailureGroup, RecordLosses, RecordStore, StoredPage } from "../store.ts";
+import type { FailurePage, RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { type Day, dayOf } from "./day.ts";
 import type { BatchOutcome, OmissionBounds } from "./messages.ts";
 import { NoStore } from "./no-store.ts";
@@ -81,7 +81,7 @@ class DayStore implements RecordStore {
     return this.#reader.read(reader, { kind: "get", container, run });
   }
 
-  failures(query: RunQuery, reader: string): Promise<{ groups: FailureGroup[]; complete: boolean }> {
+  failures(query: RunQuery, reader: string): Promise<FailurePage> {
     return this.#reader.read(reader, { kind: "failures", query });
   }
 

@@ -1,5 +1,5 @@
 import { reasonOf } from "../sqlite-fault.ts";
-import type { RecordLosses, RecordStore, StoredPage } from "../store.ts";
+import type { FailurePage, RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { DayFolder } from "./day-folder.ts";
 
 /** A store that keeps nothing, for `--keep-runs 0s`. It deletes what was kept before. */
@@ -27,8 +27,8 @@ export class NoStore implements RecordStore {
     return Promise.resolve(null);
   }
 
-  failures(): Promise<{ groups: []; complete: boolean }> {
-    return Promise.resolve({ groups: [], complete: true });
+  failures(): Promise<FailurePage> {
+    return Promise.resolve({ groups: [], complete: true, next: null });
   }
 
   close(): Promise<void> {

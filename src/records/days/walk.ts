@@ -1,4 +1,4 @@
-import type { Cursor, RunQuery } from "../query.ts";
+import { type Cursor, HIGHEST_RUN, type RunQuery } from "../query.ts";
 import type { RunEntry } from "../record.ts";
 import { isPassing } from "../sqlite-fault.ts";
 import type { DayFolder } from "./day-folder.ts";
@@ -15,8 +15,6 @@ interface Limits {
 }
 
 const LIMITS: Limits = { looks: 20_000, ms: 2_000 };
-/** The id of a position that comes before all runs of its millisecond. */
-const HIGHEST_RUN = "ffffffffffff-zzzzzzzzzzzz";
 
 export interface WalkOptions {
   readonly failedOnly: boolean;

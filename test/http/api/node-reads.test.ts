@@ -1,17 +1,28 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { failureGroups } from "../../../src/nodes/answers/failures.ts";
 import { LINES_TYPE } from "../../../src/nodes/ask-node.ts";
 import { NodeCredentials, SCHEME } from "../../../src/nodes/credential.ts";
 import type { Reader } from "../../../src/nodes/reader.ts";
 import type { Peer } from "../../../src/nodes/registry.ts";
+import { parseCursor, type RunQuery } from "../../../src/records/query.ts";
+import { Records } from "../../../src/records/records.ts";
 import { type Answer, request } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
 import { until } from "../../contract/until.ts";
 import { BOUNDS } from "../../records/bounds.ts";
+import { MemoryRecordStore } from "../../records/memory-store.ts";
 import { runOf } from "../../records/run-of.ts";
 import { listening } from "../listening.ts";
 import { CLIENT, SELF, type ServedRecords, serveRecords } from "./served-records.ts";
+
+interface FailurePage {
+  readonly failures: readonly { readonly name: string; readonly count: number }[];
+  readonly next: string | null;
+  readonly complete: boolean;
+  readonly nodes: object;
+}
 
 const OTHER = "0123456789ab";
 const READER: Reader = {
@@ -80,6 +91,47 @@ describe("a request of another node", () => {
 });
 
 describe("a read that concerns several nodes", () => {
+  it("counts each failure once over all pages, although the nodes count to different times", async (t) => {
+    const store = new MemoryRecordStore();
+    const records = new Records({ store, bounds: BOUNDS, running: () => [] });
+    const peer = await listening(t, {
+      request: (incoming, response) => {
+        const search = new URL(incoming.url!, "http://node").searchParams;
+        const time = (name: string): number | null => (search.has(name) ? Date.parse(search.get(name)!) : null);
+        const query: RunQuery = {
+          ...{ permitted: ["demo"], container: null, task: null, statuses: null, text: null, count: 0 },
+          ...{ sinceMs: time("since"), untilMs: time("until"), after: parseCursor(search.get("cursor") ?? "") },
+        };
+        const answer = async (): Promise<void> => {
+          const lines = await failureGroups(query).write(await records.failures(query, "f"), "f");
+          response.setHeader("Content-Type", LINES_TYPE).end(lines);
+        };
+        void answer();
+      },
+    });
+    const served = await serveRecords(t, [{ process: OTHER, url: `http://127.0.0.1:${peer}`, isAlive: true }]);
+    const { token } = await served.issue({ containers: ["demo"], can: ["logs"] });
+    for (let at = 0; at < 60; at++) {
+      const name = `E${at % 3}`;
+      // Some begin in the same millisecond, on one node or on both.
+      const run = runOf({ status: "threw", startedMs: 1_000 + Math.floor(at / 2), error: { name } });
+      (at % 5 < 3 ? store : served.store).add(run.kept());
+    }
+    [store.mostLooked, served.store.mostLooked] = [7, 5];
+    const counts: Record<string, number> = {};
+    let pages = 0;
+    for (let cursor = ""; ; pages++) {
+      const answer = await served.get(`/api/failures${cursor && `?cursor=${cursor}`}`, token);
+      const { failures, next, complete, nodes } = answer.json() as FailurePage;
+      assert.deepEqual([nodes, complete], [{ asked: 2, answered: 2 }, next === null], answer.text);
+      for (const { name, count } of failures) counts[name] = (counts[name] ?? 0) + count;
+      if (next === null) break;
+      cursor = next;
+    }
+    assert.deepEqual(counts, { E0: 20, E1: 20, E2: 20 });
+    assert.ok(pages > 4, `${pages} pages`);
+  });
+
   it("sends no token to the other nodes, however the client has sent it", async (t) => {
     const seen: string[] = [];
     const peers: Peer[] = [];

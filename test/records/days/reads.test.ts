@@ -215,10 +215,12 @@ it("keeps the number of groups and the length of their texts bounded", async () 
     store,
     Array.from({ length: 600 }, (_, at) => keptRun(thrown("m".repeat(2_000), { name: `${at}${name}` }))),
   );
-  const { groups, complete } = await store.failures(ALL, "test");
+  const { groups, complete, next } = await store.failures(ALL, "test");
   assert.equal(groups.length, 500);
   assert.equal(complete, false);
   assert.ok(groups.every((group) => group.name!.length < 600 && group.message.length < 600));
+  const rest = await store.failures({ ...ALL, after: next }, "test");
+  assert.deepEqual([rest.groups.length, rest.next], [100, null]);
 });
 
 it("ends a page at its size, and the walk still returns every run", async () => {
