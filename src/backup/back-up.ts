@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { setPriority } from "node:os";
 import { pipeline } from "node:stream/promises";
 
 import { ConfigError } from "../config/read.ts";
@@ -24,6 +25,9 @@ export interface BackupSummary {
   readonly isRunning: boolean;
 }
 
+/** The niceness of this process. The service and its runs come first on a busy machine. */
+const NICENESS = 10;
+
 /**
  * Backs up a data folder: the service that uses it reads its own files. If no service runs, this process locks the folder and
  * reads them.
@@ -38,6 +42,7 @@ export async function backUp(request: BackupRequest, warn: (warning: string) => 
     throw new ConfigError(`--data: there is no folder ${data}; name the data folder of the service`);
   }
   if (file !== null) checkTarget({ file, data, replace });
+  setPriority(NICENESS);
   const service = await connectTo(data);
   using stopped = service === null ? await lockStopped(request) : null;
   const parts = stopped ? partsOf(stopped.source, request, warn) : askService(service!, request, warn);

@@ -1,4 +1,5 @@
 import { closeSync, createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import path from "node:path";
 
 import type { OpenCounts } from "../limits/stores/embedded/open-files.ts";
@@ -37,8 +38,8 @@ export async function* partsOf(
   const { folder, history, databases } = source;
   yield partOf(ABOUT, writeAbout(source.release, Date.now()));
   yield* countsOf(source.counts());
-  removeUnfinishedCopies(history);
   const copies = path.join(history, COPIES);
+  await rm(copies, { recursive: true, force: true });
   mkdirSync(copies, { mode: 0o700 });
   try {
     for (const name of databases.names) {
@@ -59,7 +60,7 @@ export async function* partsOf(
       }
     }
   } finally {
-    removeUnfinishedCopies(history);
+    await rm(copies, { recursive: true, force: true });
   }
 }
 
@@ -88,7 +89,8 @@ async function* copyOf(name: string, copies: string, copy: (to: string) => Promi
   await copy(to);
   const { size: bytes } = statSync(to);
   yield { name, bytes, content: contentOf(bytes, () => createReadStream(to)) };
-  rmSync(to);
+  // By a thread, because the removal of a large file takes a file system tens of milliseconds.
+  await rm(to);
 }
 
 /** A stream of no bytes cannot be opened, because its end is before its start. */

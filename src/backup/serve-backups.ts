@@ -21,7 +21,7 @@ const MOST_CONNECTIONS = 2;
  */
 export class BackupServer {
   readonly #source: BackupSource;
-  readonly #path: SocketPath;
+  #path: SocketPath | null = null;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #running: Promise<void> = Promise.resolve();
@@ -35,16 +35,14 @@ export class BackupServer {
   constructor(source: BackupSource, onFailure: (error: Error) => void) {
     this.#source = source;
     removeUnfinishedCopies(source.history);
-    this.#path = new SocketPath(source.folder);
     this.#server = createServer((socket) => void this.#accept(socket));
     this.#server.maxConnections = MOST_CONNECTIONS;
     this.#server.on("error", onFailure).unref();
-    // A service that was killed has left it.
-    rmSync(this.#path.path, { force: true });
-    // The kernel gives the socket the rights that the mask leaves, and `listen` creates it before it returns.
-    const mask = process.umask(0o177);
-    this.#server.listen(this.#path.path);
-    process.umask(mask);
+    try {
+      this.#listen();
+    } catch (error) {
+      onFailure(error as Error);
+    }
   }
 
   /** Ends a running backup and closes the socket. */
@@ -52,7 +50,20 @@ export class BackupServer {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
     await this.#running;
-    this.#path[Symbol.dispose]();
+    this.#path?.[Symbol.dispose]();
+  }
+
+  #listen(): void {
+    this.#path = new SocketPath(this.#source.folder);
+    // A service that was killed has left it.
+    rmSync(this.#path.path, { force: true });
+    // The kernel gives the socket the rights that the mask leaves, and `listen` creates it before it returns.
+    const mask = process.umask(0o177);
+    try {
+      this.#server.listen(this.#path.path);
+    } finally {
+      process.umask(mask);
+    }
   }
 
   async #accept(socket: Socket): Promise<void> {

@@ -112,7 +112,11 @@ describe("a backup of a service under load", () => {
       const found = await stat(path.join(restored.data, name));
       assert.equal(found.mode & 0o777, found.isDirectory() ? 0o700 : 0o600, name);
     }
+    // A service that was killed during a backup leaves its copies.
+    const copies = path.join(restored.data, "backup.unfinished");
+    await mkdir(copies);
     service = await startService(FLAGS, restored);
+    await assert.rejects(stat(copies), { code: "ENOENT" });
     for (const record of [await containerRecord(service, "load", token), await tokenRecord(service, token)]) {
       const used = FREE - record.month;
       // The run of the setup counts for the container only.
