@@ -26,7 +26,7 @@ const ENTRIES = [
   "src/records/writer-thread.ts",
   "src/records/reader-thread.ts",
 ];
-const SOURCES = ["src/**/*.ts", "package.json", "package-lock.json", "scripts/build.ts"];
+const SOURCES = ["src/**/*.ts", "client/src/**/*.ts", "package.json", "package-lock.json", "scripts/build.ts"];
 /** Written last, so that an interrupted build is done again. */
 const STAMP = path.join(OUT, "built");
 /** Some dependencies are CommonJS modules, which call `require` for Node's modules. */

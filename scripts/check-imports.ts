@@ -9,6 +9,7 @@ const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "memb
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "user-folder"],
   cli: [
+    "client",
     "service",
     "stores",
     "doctor",
@@ -158,6 +159,8 @@ function isBelow(file: string, folder: string): boolean {
 }
 
 function roomOf(file: string): string {
+  // The command line sends its requests with the client.
+  if (isBelow(file, CLIENT)) return "client";
   const [, first, ...rest] = file.split(path.sep);
   return rest.length > 0 ? first! : path.basename(first!, ".ts");
 }

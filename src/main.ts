@@ -10,4 +10,5 @@ enterUserFolder(process.env);
 const { program } = await import("./cli/program.ts");
 // The cache is written now, because later the service may run as a user without write access.
 flushCompileCache();
-await program().parseAsync();
+// Without a command, the user needs the list of commands.
+await program().parseAsync(process.argv.length > 2 ? process.argv : [...process.argv, "--help"]);

@@ -5,17 +5,13 @@ import { Command } from "commander";
 import type { BackupSummary } from "../backup/back-up.ts";
 import { ConfigError } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The exit code for an error of the service, and for a service that was not reached. */
 const SERVICE_ERROR = 4;
-const EXAMPLES = `Examples:
-  caisson backup --to /backups/caisson.tar
-  caisson backup --data /var/lib/caisson --to - | gzip > caisson.tar.gz
-
-`;
 
 interface Options {
   readonly to: string;
@@ -28,10 +24,10 @@ export function backupCommand(): Command {
     .description(
       "back up the data folder of this machine, while its service runs or is stopped, into one tar with all keys",
     )
-    .addHelpText("before", EXAMPLES)
     .requiredOption("--to <file>", "the tar to write, which only its owner can read; - writes to stdout")
     .option("--force", "replace the file if it exists")
     .option("--without-records", "leave out the records of runs; the counts of runs and the audit stay");
+  addExamples(command, ["backup --to /backups/caisson.tar", "backup --data /var/lib/caisson --to - > caisson.tar"]);
   addSettings(command, ["data", "keys", "secretsKey"]);
   return command.action(async () => {
     try {

@@ -4,6 +4,7 @@ import { type Config, SETTINGS } from "../config.ts";
 import type { Report } from "../doctor/examine.ts";
 import { reportText } from "../doctor/text.ts";
 import { VERSION } from "../http/headers.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
@@ -14,6 +15,7 @@ export function doctorCommand(): Command {
       "test the sandbox that a service with these settings would have, and print the fix for each missing layer",
     )
     .option("--json", "print an object for programs");
+  addExamples(command, ["doctor", "doctor --isolation namespaces --json"]);
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {

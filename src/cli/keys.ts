@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
 import type { Config } from "../config.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import type * as KeyVerbs from "./key-verbs.ts";
 import { load } from "./load.ts";
@@ -54,10 +55,18 @@ function revokeCommand(): Command {
   return verb(command, ({ revoke }, config, kid) => revoke(config, kid!));
 }
 
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  list: ["keys list", "keys list --json"],
+  make: ["keys make --keys /etc/caisson/keys.json"],
+  rotate: ["keys rotate", "keys rotate --after 10m"],
+  revoke: ["keys revoke xPgqFn56auTcuA7lJ4XiZI4db8CpmUc7oRUFUfYeuD8"],
+};
+
 function verb(
   command: Command,
   work: (verbs: typeof KeyVerbs, config: Config, argument?: string) => Promise<void>,
 ): Command {
+  addExamples(command, EXAMPLES[command.name()]!);
   addSettings(command, KEY_SETTINGS);
   return command.action(async (...args: unknown[]) => {
     try {

@@ -1,58 +1,55 @@
 import { Argument, Command } from "commander";
 
+import type { Caisson, LimitState } from "../../client/src/index.ts";
 import { ConfigError } from "../config/read.ts";
 import { limits } from "../config/values.ts";
-import { administer } from "./administer.ts";
-import { fail } from "./fail.ts";
+import { fields, table } from "./print/table.ts";
+import { limitsText } from "./print/texts.ts";
+import { name, remote } from "./remote.ts";
 import { repairCommand } from "./repair.ts";
-import { addSettings, settingsOf } from "./settings.ts";
 
-/** A window in the answer to `?detail=true`. */
-interface WindowDetail {
-  readonly limit: number | null;
-  readonly remaining: number | null;
-  readonly used: number;
-  readonly resetSeconds: number | null;
-  readonly setBy: string | null;
-  readonly jti?: string;
-}
-
-/** The settings for the address of the service and for its administrative token. */
-const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
-
-/** The columns that are texts. */
-const LEFT = new Set([0, 5]);
-const HEAD = ["window", "limit", "used", "left", "more in", "set by"];
+/** The limits with `?detail=true`. */
+type Detail = Exclude<LimitState, { readonly second: number }>;
 
 export function limitsCommand(): Command {
-  const command = new Command("limits").description("read and change the counts and limits of a running service");
-  command.addCommand(ask("show", "GET", "print what is allowed, used and left in each window"));
-  command.addCommand(setCommand());
-  command.addCommand(ask("reset", "DELETE", "reset the use of all six windows"));
-  command.addCommand(repairCommand());
-  return command.showHelpAfterError("The commands are show, set, reset and repair.");
+  return new Command("limits")
+    .description("read and change the counts and limits of a service")
+    .addCommand(showCommand())
+    .addCommand(setCommand())
+    .addCommand(resetCommand())
+    .addCommand(repairCommand())
+    .showHelpAfterError("The commands are show, set, reset and repair.");
 }
 
-function ask(verb: string, method: string, description: string): Command {
-  const command = new Command(verb)
-    .description(`${description}, at the service of these settings`)
-    .addArgument(new Argument("<kind>", "the kind of limit").choices(["container", "token"]))
-    .argument("<name>", "the container, or the jti of the token")
-    .option("--json", "print the answer of the service");
-  addSettings(command, SERVICE_SETTINGS);
-  command.showHelpAfterError(
-    `The form is: caisson limits ${verb} container acme, or: caisson limits ${verb} token <jti>`,
-  );
-  return command.action(async (kind: string, name: string) => {
-    try {
-      const target = `/api/limits/${kind}/${encodeURIComponent(name)}?detail=true`;
-      const detail = (await administer(settingsOf(command), method, target)) as Record<string, WindowDetail>;
-      const { json } = command.opts<{ json?: true }>();
-      process.stdout.write(json ? `${JSON.stringify(detail, null, 2)}\n` : table(detail));
-    } catch (error) {
-      fail(error);
-    }
+function showCommand(): Command {
+  const command = limitsVerb("show", "print what is allowed, used and left in each window");
+  const examples = ["limits show container acme", "limits show token 9b2f7c1e-4a1d-4f6e-8a55-1f0f6d3e5a55"];
+  return remote(command, examples, async ({ caisson, print }, kind, of) => {
+    const detail = await detailOf(caisson, kind, of);
+    print(detail, () => detailText(detail));
   });
+}
+
+function resetCommand(): Command {
+  const command = limitsVerb("reset", "reset the use of all six windows");
+  const examples = ["limits reset container acme", "limits reset token 9b2f7c1e-4a1d-4f6e-8a55-1f0f6d3e5a55"];
+  return remote(command, examples, async ({ caisson, print }, kind, of) => {
+    await (kind === "container" ? caisson.limits.resetContainer(of) : caisson.limits.resetToken(of));
+    const detail = await detailOf(caisson, kind, of);
+    print(detail, () => detailText(detail));
+  });
+}
+
+function detailOf({ limits: service }: Caisson, kind: string, of: string): Promise<Detail> {
+  return kind === "container" ? service.getContainer(of, { detail: true }) : service.getToken(of, { detail: true });
+}
+
+function limitsVerb(verb: string, description: string): Command {
+  return new Command(verb)
+    .description(description)
+    .addArgument(new Argument("<kind>", "the kind of limit").choices(["container", "token"]))
+    .argument("<name>", "the container, or the jti of the token", name)
+    .showHelpAfterError(`The form is: caisson limits ${verb} container acme, or: caisson limits ${verb} token <jti>`);
 }
 
 /**
@@ -60,23 +57,33 @@ function ask(verb: string, method: string, description: string): Command {
  */
 function setCommand(): Command {
   const command = new Command("set")
-    .description("set the limits of a container, which replace the previous ones, at the service of these settings")
+    .description("set the limits of a container, which replace the previous ones")
     .addArgument(new Argument("<kind>", "the kind of limit").choices(["container"]))
-    .argument("<name>", "the container")
+    .argument("<name>", "the container", name)
     .argument("[window=runs...]", "such as minute=60 day=1000")
     .option("--none", "remove all limits of the container")
     .showHelpAfterError("The form is: caisson limits set container acme minute=60 day=1000, or with --none");
-  addSettings(command, SERVICE_SETTINGS);
-  return command.action(async (kind: string, name: string, windows: readonly string[]) => {
-    try {
-      mustBeMeant(windows, command.opts<{ none?: true }>().none === true);
-      const target = `/api/${kind}s/${encodeURIComponent(name)}`;
-      const policy = await administer(settingsOf(command), "PUT", target, { limits: limits(windows) });
-      process.stdout.write(`${JSON.stringify(policy)}\n`);
-    } catch (error) {
-      fail(error);
-    }
+  const examples = ["limits set container acme minute=60 day=1000", "limits set container acme --none"];
+  return remote<{ none?: true }>(command, examples, async ({ caisson, flags, print }, _, container, windows) => {
+    const texts = (windows ?? []) as unknown as readonly string[];
+    mustBeMeant(texts, flags.none === true);
+    const policy = await caisson.containers.set(container, { limits: readLimits(texts) });
+    print(policy, () =>
+      fields([
+        ["container", container],
+        ["limits", limitsText(policy.limits)],
+      ]),
+    );
   });
+}
+
+/** @throws {ConfigError} */
+function readLimits(texts: readonly string[]): ReturnType<typeof limits> {
+  try {
+    return limits(texts);
+  } catch (error) {
+    throw new ConfigError((error as Error).message, { cause: error });
+  }
 }
 
 /** A forgotten limit, or an empty variable in a script, must not open the container. @throws {ConfigError} */
@@ -87,18 +94,19 @@ function mustBeMeant(windows: readonly string[], none: boolean): void {
   if (windows.length > 0 && none) throw new ConfigError("--none and limits exclude each other");
 }
 
-function table(detail: Readonly<Record<string, WindowDetail>>): string {
+function detailText(detail: Detail): string {
+  const columns = [
+    { head: "window" },
+    { head: "limit", align: "right" },
+    { head: "used", align: "right" },
+    { head: "left", align: "right" },
+    { head: "more in", align: "right" },
+    { head: "set by" },
+  ] as const;
   const rows = Object.entries(detail).map(([window, { limit, remaining, used, resetSeconds, setBy, jti }]) => {
     const wait = resetSeconds ? `${resetSeconds} s` : "";
     const origin = jti === undefined ? (setBy ?? "") : `${setBy} ${jti}`;
     return [window, limit ?? "-", used, remaining ?? "-", wait, origin].map(String);
   });
-  const widths = HEAD.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]!.length)));
-  const lines = [HEAD, ...rows].map((row) => {
-    const cells = row.map((cell, column) =>
-      LEFT.has(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-    );
-    return `${cells.join("  ").trimEnd()}\n`;
-  });
-  return lines.join("");
+  return table(columns, rows);
 }

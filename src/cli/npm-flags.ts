@@ -1,10 +1,12 @@
-import { SETTING_GROUPS } from "../config.ts";
+import type { Command } from "commander";
+
 import { ConfigError } from "../config/read.ts";
 
-/** Flags that are no settings, which users type after `npm run caisson`. */
-const OTHERS = ["--input", "--query", "--container", "--bundle", "--admin"];
 /** Names of npm settings, which npm may export to every script. */
-const OF_NPM = new Set(["user", "offline", "config"]);
+const OF_NPM: ReadonlySet<string> = new Set([
+  ...["all", "config", "depth", "description", "dry_run", "json", "key", "name", "offline", "usage", "user"],
+  ...["version", "yes"],
+]);
 
 /**
  * Refuses flags that npm took for itself: `npm start --port 80` starts a service without the flag, and a limit or a policy that
@@ -12,11 +14,10 @@ const OF_NPM = new Set(["user", "offline", "config"]);
  *
  * @throws {ConfigError} that names the flags
  */
-export function refuseFlagsOfNpm(environment: Readonly<Record<string, string | undefined>>): void {
+export function refuseFlagsOfNpm(environment: Readonly<Record<string, string | undefined>>, program: Command): void {
   const script = environment["npm_lifecycle_event"];
   if (script !== "start" && script !== "caisson") return;
-  const settings = Object.values(SETTING_GROUPS).flatMap((group) => Object.values(group));
-  const flags = [...settings.map(({ flag }) => flag.split(" ", 1)[0]!), ...OTHERS];
+  const flags = [...new Set(flagsOf(program))];
   const taken = flags.filter((flag) => {
     const name = flag.replace(/^--(?:no-)?/, "").replaceAll("-", "_");
     return !OF_NPM.has(name) && environment[`npm_config_${name}`] !== undefined;
@@ -26,4 +27,8 @@ export function refuseFlagsOfNpm(environment: Readonly<Record<string, string | u
   throw new ConfigError(
     `npm has taken ${taken.join(", ")} for itself; npm needs -- before the flags: ${command} -- ${taken[0]} ...`,
   );
+}
+
+function flagsOf(command: Command): string[] {
+  return [...command.options.flatMap(({ long }) => long ?? []), ...command.commands.flatMap(flagsOf)];
 }

@@ -6,6 +6,7 @@ import { Command } from "commander";
 import { lockDataFolder } from "../data-lock.ts";
 import type { Salvage } from "../limits/stores/embedded/repair.ts";
 import { enterAsOwner } from "./as-owner.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
@@ -15,6 +16,7 @@ export function repairCommand(): Command {
   const command = new Command("repair")
     .description("report what can be read of damaged counts in the data folder, which no service may use meanwhile")
     .option("--yes", "continue with the readable counts, and keep the damaged files");
+  addExamples(command, ["limits repair --data ./data", "limits repair --data ./data --yes"]);
   addSettings(command, ["data"]);
   return command.action(async () => {
     try {

@@ -8,23 +8,22 @@ import { ConfigError } from "../config/read.ts";
 import { makeDataFolder } from "../data-folder.ts";
 import { lockDataFolder } from "../data-lock.ts";
 import { enterAsOwner } from "./as-owner.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The exit code for an error of this machine, such as a full disk. */
 const MACHINE_ERROR = 4;
-const EXAMPLES = `Examples:
-  caisson restore --from /backups/caisson.tar --data /var/lib/caisson
-  gunzip -c caisson.tar.gz | caisson restore --from - --data ./data
-
-`;
 
 export function restoreCommand(): Command {
   const command = new Command("restore")
     .description("restore a backup into a new or empty data folder, which no service uses")
-    .addHelpText("before", EXAMPLES)
     .requiredOption("--from <file>", "the tar of a backup; - reads stdin");
+  addExamples(command, [
+    "restore --from /backups/caisson.tar --data /var/lib/caisson",
+    "restore --from - --data ./data < caisson.tar",
+  ]);
   addSettings(command, ["data"]);
   return command.action(async () => {
     try {

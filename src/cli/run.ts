@@ -1,70 +1,99 @@
-import { once } from "node:events";
-import type { ClientRequest, IncomingMessage } from "node:http";
-
 import { Command } from "commander";
 
-import type { Config } from "../config.ts";
-import { fail } from "./fail.ts";
+import { CaissonError } from "../../client/src/index.ts";
+import { exitOf, EXITS, UsageError } from "./exits.ts";
+import { errorLines } from "./fail.ts";
 import { gather } from "./gather.ts";
-import { unreached } from "./reach.ts";
-import { readCode } from "./run/code.ts";
-import { EXITS, type RunFlags } from "./run/flags.ts";
-import { sendRun } from "./run/send.ts";
-import { showAnswer } from "./run/show.ts";
-import { addSettings, settingsOf } from "./settings.ts";
-
-/** The settings for the address of the service and for its administrative token. */
-const SERVICE_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey", "trustProxy", "insecureHttp"] as const;
-const EXITS_HELP = `
-Exit codes: 0 the code gave a result; 1 the task failed, or answered with a status other than 2xx; 2 invalid input: a flag,
-the file, the syntax of the code, the token; 3 rate limited; 4 service error, or the service was not reached.`;
+import { say } from "./print/say.ts";
+import { name, type Remote, remote } from "./remote.ts";
+import { execute } from "./run/execute.ts";
+import { executeStreaming } from "./run/stream.ts";
+import { readSubmission, type RunFlags } from "./run/submission.ts";
+import { changeOf } from "./run/watch.ts";
+import { readProjectFile } from "./target/project.ts";
 
 export function runCommand(): Command {
   const command = new Command("run")
     .description(
-      "run a file's code on the service of these settings, and print the result; the token is in CAISSON_TOKEN, or is the " +
-        "administrative token of the data folder",
+      "run a file's code, or a deployed task, and print its result to stdout; the lines of its console come on stderr",
     )
-    .argument("<file>", "JavaScript or TypeScript; - reads stdin")
+    .argument("[file]", "JavaScript or TypeScript; - reads stdin")
     .argument("[flags...]", "flags for esbuild, after --")
-    .option("--container <name>", "the container of the run", "demo")
+    .option("--container <name>", "the container of the run; default: that of the caisson.json here, or demo", name)
+    .option("--task <name>", "run this deployed task instead of a file", name)
     .option("--input <json>", "data for the code, in context.body")
     .option("--query <name=value>", "for the code, in context.query; can be repeated", gather)
+    .option("--timeout <duration>", "the longest that the run may take, such as 5s")
+    .option("--file <name>", "the name of the code in positions; default: the file")
+    .option("--watch", "run again when the file, or a file that it imports, changes")
+    .option("--stream", "print the result as it comes, of any size; without the console")
     .option(
       "--bundle",
       "bundle the file with its imports, by the esbuild of its project; the file must export its code",
     )
-    .option("--esbuild <program>", "bundle with this esbuild")
-    .option("--url <url>", "a service elsewhere, such as https://caisson.example; needs CAISSON_TOKEN")
-    .addHelpText("after", EXITS_HELP);
-  addSettings(command, SERVICE_SETTINGS);
-  // Commander's own errors are faults of the caller.
-  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXITS.caller));
-  return command.action(async (file: string, esbuildFlags: readonly string[]) => {
-    process.exitCode = await run(command, file, esbuildFlags);
-  });
+    .option("--esbuild <program>", "bundle with this esbuild");
+  const examples = [
+    "run task.ts",
+    `run task.ts --input '{"name": "you"}' --query a=6 --container acme`,
+    "run --task hook --container acme",
+    "run src/index.ts --bundle --watch -- --define:DEBUG=true",
+  ];
+  return remote<RunFlags>(command, examples, run);
 }
 
-async function run(command: Command, file: string, esbuildFlags: readonly string[]): Promise<number> {
-  const flags = command.opts<RunFlags>();
-  let config: Config;
-  let request: ClientRequest;
-  try {
-    config = settingsOf(command);
-    request = sendRun(config, flags, await readCode(file, flags, esbuildFlags));
-  } catch (error) {
-    return fail(error, EXITS.caller);
-  }
-  let response: IncomingMessage;
-  try {
-    [response] = (await once(request, "response")) as [IncomingMessage];
-  } catch (error) {
-    return fail(flags.url === undefined ? unreached(config, error) : unreachedAt(flags.url, error), EXITS.service);
-  }
-  const isBundled = flags.bundle === true || flags.esbuild !== undefined;
-  return showAnswer(response, isBundled || file === "-" ? null : file);
+async function run(call: Remote<RunFlags>, file?: string, esbuildFlags?: unknown): Promise<void> {
+  const { flags } = call;
+  const container = flags.container ?? containerOfProject() ?? "demo";
+  const words = (esbuildFlags ?? []) as readonly string[];
+  if (flags.watch) return watch(call, container, file, words);
+  process.exitCode = await runOnce(call, container, await readSubmission(file, flags, words));
 }
 
-function unreachedAt(url: string, error: unknown): Error {
-  return new Error(`no caisson answers at ${url}: ${(error as Error).message}`, { cause: error });
+function runOnce(
+  call: Remote<RunFlags>,
+  container: string,
+  submission: Awaited<ReturnType<typeof readSubmission>>,
+  signal?: AbortSignal,
+): Promise<number> {
+  if (call.flags.stream) return executeStreaming(call.target, container, submission);
+  return execute(call.caisson, container, submission, call.json, signal);
+}
+
+/** Runs the file again and again. A change cancels the run in flight. Ctrl-C ends. */
+async function watch(
+  call: Remote<RunFlags>,
+  container: string,
+  file: string | undefined,
+  words: readonly string[],
+): Promise<never> {
+  if (file === undefined || file === "-" || call.flags.task !== undefined) throw new UsageError("--watch needs a file");
+  let inputs: readonly string[] = [file];
+  for (;;) {
+    const cancel = new AbortController();
+    const submission = await readSubmission(file, call.flags, words).catch(report);
+    if (submission) inputs = submission.inputs;
+    const changed = changeOf(inputs);
+    const running = submission && runOnce(call, container, submission, cancel.signal).then(sayEnd, report);
+    const note = `watching ${inputs.length === 1 ? file : `${inputs.length} files`}; Ctrl-C ends`;
+    const ended = Promise.resolve(running).then(() => (cancel.signal.aborted ? undefined : say(note)));
+    await changed;
+    cancel.abort();
+    await ended;
+  }
+}
+
+function sayEnd(exitCode: number): void {
+  if (exitCode !== EXITS.ok) say(`exit code ${exitCode}`);
+}
+
+/** Reports a failure after which the watch continues: the file is corrected, and a service that is away comes back. */
+function report(error: unknown): null {
+  if (!(error instanceof CaissonError && error.code === "aborted"))
+    say(...errorLines(error), `exit code ${exitOf(error)}`);
+  return null;
+}
+
+function containerOfProject(): string | null {
+  const container = readProjectFile(".")?.["container"];
+  return typeof container === "string" && container !== "" ? container : null;
 }

@@ -7,6 +7,7 @@ import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import { releaseMemoryWhenIdle } from "../idle-memory.ts";
 import type { Service } from "../service.ts";
+import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
@@ -21,6 +22,11 @@ const HEAP_GROWTH = "--heap-growing-percent=300";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description("start the service");
+  addExamples(command, [
+    "serve",
+    "serve --data /var/lib/caisson --port 8080 --container-limit minute=600",
+    "serve --config settings.json",
+  ]);
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {

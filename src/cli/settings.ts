@@ -7,15 +7,18 @@ import { ConfigError, readConfig, variableName } from "../config/read.ts";
 import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
 
-/** Adds to a command a flag for each of these settings, under the heading of its group, and `--config`. */
-export function addSettings(command: Command, keys: readonly (keyof Config)[]): Command {
-  command.addOption(
-    new Option("--config <file>", "JSON file of settings; flags and variables have precedence").env("CAISSON_CONFIG"),
-  );
+/**
+ * Adds to a command a flag for each of these settings, under the heading of its group, and `--config`.
+ *
+ * @param heading replaces the headings of the groups, for a command with few settings
+ */
+export function addSettings(command: Command, keys: readonly (keyof Config)[], heading?: string): Command {
+  const file = new Option("--config <file>", "JSON file of settings; flags and variables have precedence");
+  command.addOption((heading === undefined ? file : file.helpGroup(`${heading}:`)).env("CAISSON_CONFIG"));
   const wanted = new Set<string>(keys);
   for (const [title, settings] of Object.entries(SETTING_GROUPS)) {
     for (const [key, setting] of Object.entries(settings)) {
-      if (wanted.has(key)) command.addOption(optionFor(key, setting).helpGroup(`${title}:`));
+      if (wanted.has(key)) command.addOption(optionFor(key, setting).helpGroup(`${heading ?? title}:`));
     }
   }
   return command;

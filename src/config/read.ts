@@ -82,7 +82,7 @@ export function variableName(key: string): string {
 const PREFIX = "CAISSON_";
 const SETTING_KEYS = Object.keys(SETTINGS);
 /** Variables that commands read and that are not settings. */
-const OTHER_VARIABLES = ["CAISSON_CONFIG", "CAISSON_TOKEN", "CAISSON_DEBUG"];
+const OTHER_VARIABLES = ["CAISSON_CONFIG", "CAISSON_TOKEN", "CAISSON_URL", "CAISSON_PROFILE", "CAISSON_DEBUG"];
 
 /** Returns a sentence for each variable that looks like a setting and is none: a misspelled limit would not be in force. */
 export function unknownVariables(environment: Sources["environment"]): string[] {

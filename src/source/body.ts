@@ -9,7 +9,7 @@ import { isBlank, withoutPreamble } from "./text.ts";
 export interface Submission {
   /** UTF-8, without byte-order mark and first line `#!`. It is a view of the body if the body is the text itself. */
   source: Buffer;
-  /** Whether the code was sent as `application/typescript`. */
+  /** Whether the code was sent as `application/typescript`, or with the name of a TypeScript file. */
   typescript: boolean;
   /** The other modules of an envelope, by relative specifier. */
   modules: Record<string, string> | null;
@@ -66,7 +66,12 @@ async function readEnvelopeBody(body: Buffer, contentType: string, limits: Submi
   rejectTooLarge(size, limits.codeBytes);
   const source = sourceOf(bytes);
   requirePinned(bytes, modules, limits.sha256);
-  return { source, typescript: false, modules, data, options };
+  return { source, typescript: isTypeScript(options["file"]), modules, data, options };
+}
+
+/** An envelope has no media type for its code, but its author may name the file. */
+function isTypeScript(file: unknown): boolean {
+  return typeof file === "string" && /\.[cm]?tsx?$/i.test(file);
 }
 
 /**

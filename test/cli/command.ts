@@ -11,22 +11,27 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** No folder, so that the commands find no profile of the user who runs the tests. */
+const NO_PROFILES = "/nonexistent";
+
 /**
  * Runs the command line to its end, with only these settings in its environment.
  *
  * @param uid the user of the process; by default the user of the test.
  * @param input the content of stdin.
+ * @param cwd the folder in which the user types the command.
  */
 export async function command(
   args: readonly string[],
   settings: Readonly<Record<string, string>> = {},
   uid?: number,
   input?: string,
+  cwd: string = ROOT,
 ): Promise<Ended> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
-  const child = spawn("scripts/node", ["dist/main.js", ...args], {
-    cwd: ROOT,
-    env: { ...Object.fromEntries(inherited), ...settings },
+  const child = spawn(path.join(ROOT, "scripts/node"), [path.join(ROOT, "dist/main.js"), ...args], {
+    cwd,
+    env: { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: NO_PROFILES, ...settings },
     stdio: ["pipe", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });

@@ -15,31 +15,49 @@ before(async () => {
 after(() => leave(service, home));
 
 function container(...args: string[]): Promise<Ended> {
-  return command(["container", ...args, "--port", String(service.port), "--data", home.data]);
+  return command(["containers", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
-describe("caisson container", () => {
+describe("caisson containers", () => {
   it("suspends a container, shows that, and resumes it", async () => {
-    const suspended = await container("suspend", "demo");
+    const suspended = await container("suspend", "demo", "--json");
     assert.deepEqual([suspended.code, suspended.stderr], [0, ""]);
     assertProblem(await service.run("demo", "1"), 403, "container_suspended");
-    const shown = await container("show", "demo");
+    const shown = await container("show", "demo", "--json");
     assert.deepEqual(JSON.parse(shown.stdout), JSON.parse(suspended.stdout));
-    const resumed = await container("resume", "demo");
+    assert.match(
+      (await container("show", "demo")).stdout,
+      /^suspended {2}since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, by [\da-f-]{36}$/m,
+    );
+    const resumed = await container("resume", "demo", "--json");
     assert.deepEqual(JSON.parse(resumed.stdout), { limits: {}, labels: {}, description: null, suspended: null });
     assert.equal((await service.run("demo", "globalThis.mark = 1")).status, 200);
   });
 
   it("restarts a container, and ends its runs in flight with --now", async () => {
     assert.equal((await service.run("again", "globalThis.mark = 1")).status, 200);
-    const restarted = await container("restart", "again", "--now");
+    const restarted = await container("restart", "again", "--now", "--json");
     assert.deepEqual(JSON.parse(restarted.stdout), { container: "again", restarted: true });
     assert.equal((await service.run("again", "globalThis.mark ?? null")).json(), null);
   });
 
-  it("reports what the service rejects", async () => {
+  it("lists containers in an aligned table of at most 80 columns", async () => {
+    const { stdout } = await container("list");
+    const [head, ...rows] = stdout.trimEnd().split("\n");
+    assert.equal(head, "container  state  runs today  in flight  limits");
+    assert.match(
+      rows.find((row) => row.startsWith("demo "))!,
+      /^demo {7}ok {5}/,
+    );
+    assert.ok(stdout.split("\n").every((line) => line.length <= 80));
+    const again = await command(["container", "list", "--json", "--port", String(service.port), "--data", home.data]);
+    const listed = (JSON.parse(again.stdout) as { container: string }[]).map((each) => each.container);
+    assert.deepEqual(listed.toSorted(), ["again", "demo"]);
+  });
+
+  it("reports what the service rejects, with exit code 2", async () => {
     const { code, stderr } = await container("resume", "a b");
-    assert.equal(code, 1);
-    assert.match(stderr, /^caisson: .*name/);
+    assert.equal(code, 2);
+    assert.match(stderr, /^caisson: container_invalid: .*name/);
   });
 });

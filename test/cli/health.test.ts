@@ -26,15 +26,15 @@ describe("health", () => {
     assert.deepEqual(await command(["health"], everywhere), expected);
   });
 
-  it("ends with exit code 1 if the service accepts no runs", async () => {
+  it("ends with exit code 4 if the service accepts no runs", async () => {
     const ended = await healthOf({ status: "draining", isolation: "namespaces", version: "1" });
-    assert.deepEqual(ended, { code: 1, stdout: "draining: caisson 1, isolation namespaces\n", stderr: "" });
+    assert.deepEqual(ended, { code: 4, stdout: "draining: caisson 1, isolation namespaces\n", stderr: "" });
   });
 
-  it("ends with exit code 1 if another program answers, or none", async () => {
+  it("ends with exit code 4 if another program answers, or none", async () => {
     for (const ended of [await healthOf(["hello"]), await healthOf(null), await command(["health", "--port", "9"])]) {
-      assert.equal(ended.code, 1);
-      assert.match(ended.stderr, /^caisson: no caisson answers at port \d+ of 127\.0\.0\.1\n$/);
+      assert.equal(ended.code, 4);
+      assert.match(ended.stderr, /^caisson: unreachable: no caisson answers at http:\/\/127\.0\.0\.1:\d+: .*\n$/);
     }
   });
 });

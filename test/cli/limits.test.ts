@@ -74,20 +74,20 @@ describe("limits reset", () => {
 
 describe("limits set", () => {
   it("replaces the limits of a container, and removes them", async () => {
-    const set = await limits("set", "container", "set", "minute=7", "month=3");
+    const set = await limits("set", "container", "set", "minute=7", "month=3", "--json");
     assert.equal(set.code, 0);
     assert.deepEqual(limitsIn(set), { minute: 7, month: 3 });
     assert.deepEqual(await containerRecord(service, "set"), limitRecord({ minute: 7, month: 3 }));
     assert.equal((await limits("set", "container", "set", "day=2")).code, 0);
     assert.deepEqual(await containerRecord(service, "set"), limitRecord({ day: 2, month: 5 }));
-    assert.deepEqual(limitsIn(await limits("set", "container", "set", "--none")), {});
+    assert.deepEqual(limitsIn(await limits("set", "container", "set", "--none", "--json")), {});
     assert.deepEqual(await containerRecord(service, "set"), limitRecord({ month: 5 }));
   });
 
   it("changes nothing if a limit is invalid", async () => {
     for (const wrong of ["minute=0", "year=3", "minute", "day=1.5"]) {
       const { code, stderr } = await limits("set", "container", "unset", "hour=1", wrong);
-      assert.notEqual(code, 0);
+      assert.equal(code, 2);
       assert.match(stderr, /^caisson: ./, wrong);
     }
     assert.deepEqual(await containerRecord(service, "unset"), limitRecord({ month: 5 }));
@@ -95,15 +95,21 @@ describe("limits set", () => {
 });
 
 describe("a limits command that fails", () => {
-  it("ends with exit code 1 and the problem of the service", async () => {
+  it("ends with the problem of the service, and the exit code for it", async () => {
     const named = await limits("show", "container", "a b");
-    assert.equal(named.code, 1);
-    assert.match(named.stderr, /^caisson: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/);
+    assert.equal(named.code, 2);
+    assert.match(
+      named.stderr,
+      /^caisson: container_invalid: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/,
+    );
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
     const refused = await command(words, { CAISSON_TOKEN: token });
-    assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^caisson: resetting limits needs the token of an administrator\ncaisson: .*--admin/);
+    assert.equal(refused.code, 3);
+    assert.match(
+      refused.stderr,
+      /^caisson: token_forbidden: resetting limits needs the token of an administrator\ncaisson: .*--admin/,
+    );
     assert.ok(!refused.stderr.includes(token));
   });
 
@@ -111,12 +117,15 @@ describe("a limits command that fails", () => {
     const nowhere = await command(["limits", "show", "container", "demo", "--data", home.tmp]);
     assert.match(nowhere.stderr, /^caisson: no administrative token: \/.*admin\.token cannot be read; set --data/);
     const closed = await command(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
-    assert.match(closed.stderr, /^caisson: no caisson answers at port 9 of 127\.0\.0\.1: /);
-    assert.deepEqual([nowhere.code, closed.code], [1, 1]);
+    assert.match(
+      closed.stderr,
+      /^caisson: unreachable: the service at http:\/\/127\.0\.0\.1:9 cannot be reached: connect ECONNREFUSED .*\ncaisson: Start the service of this machine with caisson serve/,
+    );
+    assert.deepEqual([nowhere.code, closed.code], [2, 4]);
   });
 
   it("rejects another kind", async () => {
-    assert.notEqual((await limits("show", "task", "demo")).code, 0);
+    assert.equal((await limits("show", "task", "demo")).code, 2);
   });
 
   it("sends the token only to a server with the certificate of the settings", async () => {
@@ -136,7 +145,7 @@ describe("a limits command that fails", () => {
     };
     assert.match((await show(own!)).stdout, /^day +4 +0 +4$/m);
     const refused = await show(other!);
-    assert.deepEqual([refused.code, refused.stdout, tokens], [1, "", ["Bearer secret"]]);
+    assert.deepEqual([refused.code, refused.stdout, tokens], [4, "", ["Bearer secret"]]);
   });
 });
 

@@ -106,10 +106,10 @@ describe("the package", () => {
       const { status, stdout, stderr } = spawnSync(node, [program, "--version"], { encoding: "utf8" });
       assert.deepEqual([status, stdout], [0, "0.1.0\n"], stderr);
       const wrong = spawnSync(node, [program, "no-such-command"], { encoding: "utf8" });
-      assert.deepEqual([wrong.status, wrong.signal], [1, null]);
+      assert.deepEqual([wrong.status, wrong.signal], [2, null]);
     }
     rmSync(pinned, { recursive: true, force: true });
-    assert.match(String(npx("--help").stdout), /^Usage: caisson /);
+    assert.match(String(npx("--help").stdout), /^Usage: caisson /m);
   });
 });
 

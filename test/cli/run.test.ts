@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -6,6 +8,7 @@ import { after, before, describe, it } from "node:test";
 
 import { closedAddress, serveCode } from "../contract/code-server.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
 
 const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild");
@@ -22,6 +25,7 @@ before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "caisson-run-"));
 });
 after(async () => {
+  for (const child of running) child.kill("SIGKILL");
   await leave(service, home);
   await rm(folder, { recursive: true, force: true });
 });
@@ -39,6 +43,36 @@ function run(args: readonly string[], settings: Readonly<Record<string, string>>
   const at = args.indexOf("--");
   const all = at === -1 ? [...args, ...address] : [...args.slice(0, at), ...address, ...args.slice(at)];
   return command(["run", ...all], { PATH: BARE_PATH, ...settings }, undefined, input);
+}
+
+interface Running {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Ends the command. @returns the signal that ended it, or its exit code. */
+  readonly end: (signal: NodeJS.Signals) => Promise<unknown>;
+}
+
+/** The commands that a failed test leaves behind. */
+const running = new Set<ChildProcess>();
+
+/** Starts a run that a test ends. */
+function start(args: readonly string[]): Running {
+  const words = ["dist/main.js", "run", ...args, "--port", String(service.port), "--data", home.data];
+  const child = spawn("scripts/node", words, { cwd: path.join(import.meta.dirname, "../..") });
+  running.add(child);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const exited = once(child, "exit");
+  return {
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    end: async (signal) => {
+      child.kill(signal);
+      const [code, by] = (await exited) as [number | null, string | null];
+      return by ?? code;
+    },
+  };
 }
 
 async function runText(text: string, ...args: readonly string[]): Promise<Ended> {
@@ -63,6 +97,67 @@ describe("caisson run", () => {
     assert.deepEqual([code, JSON.parse(stdout)], [0, ["other", { a: "1", b: "x=y&z" }, { n: 1.5 }]]);
   });
 
+  it("prints the lines of the console to stderr as they come, without characters that act on a terminal", async () => {
+    const text = "console.log('one\\ntwo', '\\u001b[2J');\nawait new Promise(() => {})";
+    const child = start([await write("task.js", text), "--timeout", "20s"]);
+    await until(() => child.stderr().endsWith("\n"), "the console is printed before the run ends");
+    assert.equal(child.stderr(), "one\ntwo \\u001b[2J\n");
+    assert.equal(await child.end("SIGINT"), "SIGINT");
+    const { runs } = (await service.request("GET", "/api/runs/demo?limit=1")).json() as { runs: { run: string }[] };
+    await until(async () => {
+      const record = (await service.request("GET", `/api/runs/demo/${runs[0]!.run}`)).json() as { status: string };
+      return record.status === "cancelled";
+    }, "the end of the command cancels the run");
+  });
+
+  it("ends a run after --timeout, and prints the record with --json", async () => {
+    const { code, stdout, stderr } = await runText(
+      "await new Promise(() => setInterval(() => {}, 9))",
+      "--timeout",
+      "100ms",
+      "--json",
+    );
+    assert.equal(code, 1);
+    const record = JSON.parse(stdout) as { status: string; error: { code: string } };
+    assert.deepEqual([record.status, record.error.code], ["timeout", "task_timeout"]);
+    assert.equal(stderr, "");
+  });
+
+  it("sends the modules of the file's folder, and names the files of the author in errors", async () => {
+    await write("parts/lib/fail.ts", "export function fail(text: string): never {\n  throw new Error(text);\n}\n");
+    const file = await write(
+      "parts/main.ts",
+      'import { fail } from "./lib/fail.ts";\n\nexport default () => fail("deep");\n',
+    );
+    const { code, stderr } = await run([file]);
+    assert.equal(code, 1);
+    assert.ok(stderr.includes(`at fail (${path.join(folder, "parts/lib/fail.ts")}:2:9)`), stderr);
+    assert.ok(stderr.includes(`${file}:3:22`), stderr);
+  });
+
+  it("reads the type arguments of a .ts file as TypeScript, also with data and a query", async () => {
+    const file = await write("typed.ts", "const f = <T,>(x: T) => x;\nexport default (c) => f<number>(c.body.n);");
+    assert.deepEqual(await run([file, "--input", '{"n": 7}', "--query", "a=1"]), {
+      code: 0,
+      stdout: "7\n",
+      stderr: "",
+    });
+  });
+
+  it("runs again when the file or one of its modules changes, until Ctrl-C", async () => {
+    const module = await write("watched/lib.ts", "export const n = 1;");
+    const file = await write("watched/main.ts", 'import { n } from "./lib.ts";\nexport default () => n;');
+    const child = start([file, "--watch"]);
+    await until(() => child.stdout() === "1\n" && child.stderr().includes("watching 2 files"), "the first run");
+    await writeFile(module, "export const n = 2;");
+    await until(() => child.stdout() === "1\n2\n", "the second run");
+    await writeFile(file, "const = 1");
+    await until(() => child.stderr().includes("code_syntax"), "a fault does not end the watch");
+    await writeFile(file, "3");
+    await until(() => child.stdout() === "1\n2\n3\n", "the fourth run");
+    assert.equal(await child.end("SIGINT"), "SIGINT");
+  });
+
   it("prints a Response byte for byte", async () => {
     const { code, stdout } = await runText("() => new Response('no line break', { status: 201 })");
     assert.deepEqual([code, stdout], [0, "no line break"]);
@@ -73,7 +168,7 @@ describe("caisson run", () => {
     const file = await write("task.js", "1");
     assert.equal((await run([file, "--container", "mine"], { CAISSON_TOKEN: token })).code, 0);
     const refused = await run([file, "--container", "theirs"], { CAISSON_TOKEN: token });
-    assert.deepEqual([refused.code, refused.stdout], [2, ""]);
+    assert.deepEqual([refused.code, refused.stdout], [3, ""]);
     assert.match(refused.stderr, /^caisson: token_forbidden: /);
   });
 });
@@ -91,7 +186,7 @@ describe("the exit code of caisson run", () => {
   });
 
   it("is 1 if an answer ends early", async () => {
-    const { code, stderr } = await runText("(function* () { yield 'first'; throw new Error('then'); })");
+    const { code, stderr } = await runText("(function* () { yield 'first'; throw new Error('then'); })", "--stream");
     assert.equal(code, 1);
     assert.match(stderr, /^caisson: the answer ended early/);
   });
@@ -111,6 +206,9 @@ describe("the exit code of caisson run", () => {
       [[file, "--what"], /unknown option/],
       [["-", "--bundle"], /--bundle needs a file/],
       [[file, "--", "--minify"], /--minify is for esbuild/],
+      [[], /name a file, such as caisson run task\.ts, or a deployed task with --task/],
+      [[file, "--task", "hook"], /name a file/],
+      [["--task", "hook", "--query", "a=1"], /--query is for the code of a file/],
     ] as const) {
       const { code, stdout, stderr } = await run(args);
       assert.deepEqual([code, stdout], [2, ""], stderr);
@@ -134,13 +232,14 @@ describe("the exit code of caisson run", () => {
     const port = (await closedAddress()).split(":")[1]!;
     const closed = await command(["run", file, "--port", port, "--data", home.data]);
     assert.equal(closed.code, 4);
-    assert.match(closed.stderr, /no caisson answers at port/);
+    assert.match(closed.stderr, /^caisson: unreachable: the service at .* cannot be reached: connect ECONNREFUSED /);
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.writeHead(502).end("proxy")), (each) =>
       each.close(),
     );
     const answered = await command(["run", file, "--url", other.url], { CAISSON_TOKEN: "some" });
-    assert.deepEqual([answered.code, answered.stdout], [4, "proxy"]);
+    assert.deepEqual([answered.code, answered.stdout], [4, ""]);
+    assert.match(answered.stderr, /^caisson: unexpected_answer: .*status 502/);
   });
 });
 
@@ -153,7 +252,7 @@ describe("caisson run --url", () => {
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
     await command(["run", file, "--url", `${other.url}/below`], { CAISSON_TOKEN: token });
-    assert.equal(other.requests[0]!.url, "/below/api/run/demo");
+    assert.equal(other.requests[0]!.url, "/below/api/runs/demo");
     assert.equal(other.requests[0]!.headers.authorization, `Bearer ${token}`);
   });
 
@@ -161,11 +260,12 @@ describe("caisson run --url", () => {
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
     const file = await write("task.js", "1");
-    const without = await run([file, "--url", other.url]);
+    const without = await command(["run", file, "--url", other.url], { CAISSON_DATA: home.data });
     assert.equal(without.code, 2);
-    assert.match(without.stderr, /CAISSON_TOKEN/);
+    assert.match(without.stderr, /there is no token for .*; run caisson login --url .*, or set CAISSON_TOKEN/);
+    assert.match((await run([file, "--url", other.url])).stderr, /--url and .*, such as --port, exclude each other/);
     for (const url of ["http://caisson.example", "ftp://127.0.0.1", "caisson.example"]) {
-      assert.equal((await run([file, "--url", url], { CAISSON_TOKEN: "some" })).code, 2, url);
+      assert.equal((await command(["run", file, "--url", url], { CAISSON_TOKEN: "some" })).code, 2, url);
     }
     assert.deepEqual(other.requests, []);
   });
@@ -200,6 +300,24 @@ describe("caisson run --bundle", () => {
     const args = [file, "--esbuild", ESBUILD, "--input", "7", "--", '--define:NAMED="named"', "--minify"];
     const { code, stdout, stderr } = await run(args);
     assert.deepEqual([code, stdout, stderr], [0, '["named",7,0]\n', ""]);
+  });
+
+  it("points at the files of the author through the source map, and keeps the names of parameters", async () => {
+    await writeProject();
+    await write("project/src/deep.ts", "export function deep(value: { n: number } | null) {\n  return value!.n;\n}\n");
+    const file = await write(
+      "project/src/mapped.ts",
+      'import { deep } from "./deep";\n\nexport default () => deep(null);\n',
+    );
+    const thrown = await run([file, "--bundle"]);
+    assert.equal(thrown.code, 1);
+    assert.match(thrown.stderr, /at \w+ \(\S*project\/src\/deep\.ts:2:17\)/);
+    assert.match(thrown.stderr, /> 2 \| {3}return value!\.n;/);
+    const callback = await write(
+      "project/src/callback.ts",
+      "module.exports = function (callback) { callback(null, 42); };",
+    );
+    assert.equal((await run([callback, "--bundle"])).stdout, "42\n");
   });
 
   it("prints the errors of esbuild, and sends nothing", async () => {

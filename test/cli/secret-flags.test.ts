@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type SecretFlags, secretsOf } from "../../src/cli/secret-flags.ts";
+import { type SecretFlags, secretsOf } from "../../src/cli/tokens/secret-flags.ts";
 
 const FILES: Readonly<Record<string, Uint8Array | string>> = {
   "/plain": "p4ss",

@@ -101,12 +101,12 @@ describe("the command line", () => {
     assert.deepEqual(await command(["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
 
-  it("rejects an unknown command and an unknown flag, and names them", async () => {
+  it("rejects an unknown command and an unknown flag with exit code 2, and names them", async () => {
     for (const args of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
       const { code, stdout, stderr } = await command(args);
-      assert.notEqual(code, 0);
+      assert.equal(code, 2);
       assert.equal(stdout, "");
-      assert.match(stderr, new RegExp(args[1] ?? args[0]!));
+      assert.match(stderr, new RegExp(`^caisson: .*${args[1] ?? args[0]!}`));
     }
   });
 });

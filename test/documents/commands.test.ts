@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
@@ -24,6 +24,8 @@ const REDIS = "redis://:password@10.0.0.5:6379";
 const CONFIGURATION = "/etc/caisson";
 /** A program of other people that the pages show; its test double prints a secret. */
 const PASS = "#!/bin/sh\necho secret-of-a-password-manager\n";
+/** The command line as the package installs it. */
+const CAISSON = `#!/bin/sh\nexec ${ROOT}/scripts/node ${ROOT}/dist/main.js "$@"\n`;
 
 const all = pages().map((page) => ({ page, blocks: blocksOf(page).filter(({ coveredBy }) => coveredBy === null) }));
 
@@ -125,6 +127,7 @@ async function fill(folder: string): Promise<void> {
     if (name !== "data" && name !== ".git") await symlink(path.join(ROOT, name), path.join(folder, name));
   }
   for (const name of ["data", "etc", "programs"]) await mkdir(path.join(folder, name));
-  await writeFile(path.join(folder, "programs/pass"), PASS);
-  await chmod(path.join(folder, "programs/pass"), 0o755);
+  for (const [name, text] of Object.entries({ pass: PASS, caisson: CAISSON })) {
+    await writeFile(path.join(folder, "programs", name), text, { mode: 0o755 });
+  }
 }

@@ -24,7 +24,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
     ...["--read-only", "--runtime", "--security-opt", "--tmpfs"],
   ],
   esbuild: ["--platform"],
-  npm: ["--save-exact", "--save-optional"],
+  npm: ["--global", "--save-exact", "--save-optional"],
   "scripts of this project": ["--check", "--only", "--quick", "--write"],
   v8: ["--freeze-flags-after-init"],
 };

@@ -4,32 +4,44 @@ import { accessSync, constants } from "node:fs";
 import path from "node:path";
 import { buffer, text } from "node:stream/consumers";
 
+import { UsageError } from "../exits.ts";
+import { printableLines } from "../print/printable.ts";
+
+/**
+ * The flags for a guest. The names of parameters stay, because they decide what a function receives. The source map makes errors
+ * point at the files of the author.
+ */
+const FLAGS = [
+  ...["--bundle", "--platform=node", "--target=node24", "--log-level=warning"],
+  ...["--minify-whitespace", "--minify-syntax", "--sourcemap=inline"],
+];
+
 /**
  * Bundles a file with its imports, by the esbuild of its project. caisson does not include esbuild, because a service
  * does not need it and a project has its own version.
  *
  * @param program the esbuild to use; by default the function searches it.
  * @param flags additional flags for esbuild, after the flags for a guest.
- * @returns CommonJS for Node. Errors refer to the lines of this text.
- * @throws {Error} if there is no esbuild, or if it fails. esbuild then writes the reason to stderr.
+ * @returns CommonJS for Node, with an inline source map.
+ * @throws {UsageError} if there is no esbuild, or if it fails. esbuild then writes the reason to stderr.
  */
 export async function bundle(file: string, program: string | undefined, flags: readonly string[]): Promise<Buffer> {
-  const args = [path.resolve(file), "--bundle", "--platform=node", "--target=node24", "--log-level=warning", ...flags];
+  const args = [path.resolve(file), ...FLAGS, ...flags];
   const esbuild = program ?? find(path.dirname(path.resolve(file)));
   const child = spawn(esbuild, args, { stdio: ["ignore", "pipe", "pipe"] });
   const closed = once(child, "close") as Promise<[number | null, string | null]>;
   try {
     const [code, messages, [status, signal]] = await Promise.all([buffer(child.stdout), text(child.stderr), closed]);
-    process.stderr.write(withoutStack(messages));
+    process.stderr.write(printableLines(withoutStack(messages)).join("\n"));
     if (status !== 0) {
       const fix = /Could not resolve/.test(messages) ? "; npm install installs the packages of a project" : "";
-      throw new Error(`${file} was not bundled: esbuild ended with ${status ?? signal}${fix}`);
+      throw new UsageError(`${file} was not bundled: esbuild ended with ${status ?? signal}${fix}`);
     }
-    if (code.length === 0) throw new Error(`${file} was not bundled: esbuild printed nothing`);
+    if (code.length === 0) throw new UsageError(`${file} was not bundled: esbuild printed nothing`);
     return code;
   } catch (error) {
     if (!(error instanceof Error) || !("syscall" in error)) throw error;
-    throw new Error(`${esbuild} cannot be started: ${error.message}`, { cause: error });
+    throw new UsageError(`${esbuild} cannot be started: ${error.message}`, { cause: error });
   }
 }
 
@@ -51,7 +63,7 @@ function find(folder: string): string {
     .map((each) => path.join(each, "esbuild"))
     .find(isProgram);
   if (found !== undefined) return found;
-  throw new Error(
+  throw new UsageError(
     "there is no esbuild in the project of the file or in the PATH: install it with `npm install --save-dev esbuild`, or set " +
       "--esbuild",
   );

@@ -1,5 +1,6 @@
-import { limits } from "../config/values.ts";
-import { judgeTokenRequest } from "../tokens/judge-request.ts";
+import { limits } from "../../config/values.ts";
+import { judgeTokenRequest } from "../../tokens/judge-request.ts";
+import { UsageError } from "../exits.ts";
 import { type SecretFlags, secretsOf, type SecretSources, SOURCES } from "./secret-flags.ts";
 
 /** The flags of `token issue`, as commander gives them. */
@@ -28,7 +29,7 @@ export interface IssueFlags extends SecretFlags {
  * Converts the flags into the members of `POST /api/tokens`. The service checks most members; this function checks only
  * members with a special form on the command line.
  *
- * @throws {Error} with a line for each invalid flag, and for each other fault that the service would report.
+ * @throws {UsageError} with a line for each invalid flag, and for each other fault that the service would report.
  */
 export async function tokenMembers(
   flags: IssueFlags,
@@ -39,7 +40,7 @@ export async function tokenMembers(
     faults.set(member, [...(faults.get(member) ?? []), text]);
   };
   if (!flags.admin && !flags.container) {
-    fault("containers", "--container is required, or --admin for an administrative token");
+    fault("containers", "a container is required, such as --container acme, or --admin for an administrative token");
   }
   const { codeUrl: url, codeSha256: sha256 } = flags;
   const members = {
@@ -65,7 +66,8 @@ export async function tokenMembers(
   };
   if (flags.offline && flags.net) fault("net", "--offline and --net exclude each other");
   const request = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
-  if (faults.size > 0) throw new Error([...[...faults.values()].flat(), ...faultsOfOthers(request, faults)].join("\n"));
+  if (faults.size > 0)
+    throw new UsageError([...[...faults.values()].flat(), ...faultsOfOthers(request, faults)].join("\n"));
   return request;
 }
 

@@ -1,0 +1,108 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+
+import { didYouMean } from "../../nearest.ts";
+import { UsageError } from "../exits.ts";
+import { PROJECT_FILE, readProjectFile } from "../target/project.ts";
+
+/** A folder of tasks that `caisson deploy` puts into one container. */
+export interface Project {
+  readonly folder: string;
+  readonly container: string;
+  /** Whether each task is bundled with its imports, by the esbuild of the project. */
+  readonly bundle: boolean;
+  /** The tasks by name, in alphabetical order. */
+  readonly tasks: readonly ProjectTask[];
+}
+
+export interface ProjectTask {
+  readonly name: string;
+  readonly file: string;
+  readonly settings: TaskSettings;
+}
+
+/** Members of `PUT /api/tasks/{container}/{name}`, as in `caisson.json`. */
+export interface TaskSettings {
+  readonly members: Readonly<Record<string, unknown>>;
+  /** The names of the secrets. Their values are environment variables, because the file is shared. */
+  readonly secrets: readonly string[];
+}
+
+/** The folder of the tasks in the folder of a project. */
+export const TASKS_FOLDER = "tasks";
+const SOURCE = /^(?!.*\.d\.ts$)(.+)\.[cm]?[jt]s$/;
+const MEMBERS = ["url", "container", "bundle", "tasks"];
+const TASK_MEMBERS = [
+  ...["public", "errors", "record", "fresh", "net", "limits", "timeout", "labels", "description", "params"],
+  ...["exp", "expiresIn", "secrets"],
+];
+
+/** Reads `caisson.json` and the names of the task files. @throws {UsageError} with all faults */
+export function readProject(folder: string): Project {
+  const file = path.join(folder, PROJECT_FILE);
+  const content = readProjectFile(folder);
+  if (content === null) throw new UsageError(`there is no ${file}; caisson init makes one`);
+  const faults: string[] = [];
+  const { container, bundle = false, tasks = {} } = content;
+  faults.push(...unknown(Object.keys(content), MEMBERS, ""));
+  if (typeof container !== "string" || container === "") faults.push('container must be a name, such as "acme"');
+  if (typeof bundle !== "boolean") faults.push("bundle must be true or false");
+  const found = findTasks(folder);
+  const settings = isObject(tasks) ? tasks : {};
+  if (!isObject(tasks))
+    faults.push('tasks must be an object by the names of tasks, such as {"hook": {"public": true}}');
+  for (const [name, value] of Object.entries(settings)) faults.push(...faultsOf(name, value, found));
+  if (faults.length > 0) throw new UsageError(faults.map((fault) => `${file}: ${fault}`).join("\n"));
+  return {
+    ...{ folder, container: container as string, bundle: bundle as boolean },
+    tasks: found.map(({ name, file: source }) => ({ name, file: source, settings: settingsOf(settings[name]) })),
+  };
+}
+
+function settingsOf(value: unknown): TaskSettings {
+  const { secrets = [], ...members } = (value ?? {}) as Record<string, unknown>;
+  return { members, secrets: secrets as string[] };
+}
+
+/** Returns the faults of the settings of one task. The service checks the values. */
+function faultsOf(name: string, value: unknown, found: readonly { readonly name: string }[]): string[] {
+  const names = found.map((each) => each.name);
+  if (!names.includes(name))
+    return [`tasks.${name}: there is no file ${TASKS_FOLDER}/${name}.ts${didYouMean(name, names)}`];
+  if (!isObject(value)) return [`tasks.${name} must be an object, such as {"public": true}`];
+  const { secrets = [] } = value;
+  const areNames = Array.isArray(secrets) && secrets.every((each) => typeof each === "string" && each !== "");
+  return [
+    ...unknown(Object.keys(value), TASK_MEMBERS, `tasks.${name}.`),
+    ...(areNames ? [] : [`tasks.${name}.secrets must be names of environment variables, such as ["STRIPE_KEY"]`]),
+  ];
+}
+
+function unknown(names: readonly string[], known: readonly string[], prefix: string): string[] {
+  const wrong = names.filter((name) => !known.includes(name) && !name.startsWith("$"));
+  return wrong.map((name) => `${prefix}${name} is not a known member${didYouMean(name, known)}`);
+}
+
+/** Returns the files of a project's tasks. Files in further folders are modules. */
+function findTasks(folder: string): { name: string; file: string }[] {
+  const tasks = path.join(folder, TASKS_FOLDER);
+  let names: string[];
+  try {
+    names = readdirSync(tasks, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [] : [entry.name]));
+  } catch (error) {
+    throw new UsageError(`${tasks} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const found = names.flatMap((file) => {
+    const name = SOURCE.exec(file)?.[1];
+    return name === undefined ? [] : [{ name, file: path.join(tasks, file) }];
+  });
+  if (found.length === 0) throw new UsageError(`there are no tasks: ${tasks} has no .ts and no .js file`);
+  const sorted = found.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const twice = sorted.find(({ name }, at) => sorted[at + 1]?.name === name);
+  if (twice) throw new UsageError(`two files in ${tasks} are for the task ${twice.name}`);
+  return sorted;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

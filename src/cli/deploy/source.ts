@@ -1,0 +1,64 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import path from "node:path";
+
+import { UsageError } from "../exits.ts";
+
+/** The code of a file, and the modules below its folder that it imports. */
+export interface Source {
+  readonly code: string;
+  /** By relative specifier; null if there are none. */
+  readonly modules: Readonly<Record<string, string>> | null;
+  readonly typescript: boolean;
+}
+
+/** An import or a `require` of a file below the folder. What is found in a comment is sent too, which does no harm. */
+const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\s*\(\s*)(["'])(\.{1,2}\/[^"'\n]+)\1/g;
+const TYPESCRIPT = /\.[cm]?tsx?$/;
+
+/**
+ * Reads a file and the files that it imports with `./`. A guest resolves no other file, so a bundler is needed for packages, and
+ * for folders above.
+ *
+ * @throws {UsageError} if the file cannot be read.
+ */
+export function readSource(file: string): Source {
+  const code = readText(file);
+  const folder = path.dirname(file);
+  const modules: Record<string, string> = {};
+  const waiting = [{ text: code, from: folder }];
+  for (const { text, from } of waiting) {
+    for (const [, , specifier] of text.matchAll(IMPORT)) {
+      const target = path.join(from, specifier!);
+      const inside = path.relative(folder, target);
+      const name = `./${inside.split(path.sep).join("/")}`;
+      if (inside.startsWith("..") || path.isAbsolute(inside) || Object.hasOwn(modules, name)) continue;
+      if (path.resolve(target) === path.resolve(file) || !isFile(target)) continue;
+      const content = readText(target);
+      modules[name] = content;
+      waiting.push({ text: content, from: path.dirname(target) });
+    }
+  }
+  return { code, modules: Object.keys(modules).length === 0 ? null : modules, typescript: TYPESCRIPT.test(file) };
+}
+
+/** @throws {UsageError} */
+export function textOf(bytes: Uint8Array, what: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new UsageError(`${what} is not UTF-8`, { cause: error });
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return textOf(readFileSync(file), file);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function isFile(file: string): boolean {
+  return existsSync(file) && statSync(file).isFile();
+}

@@ -1,0 +1,14 @@
+import { say } from "./print/say.ts";
+
+/** Returns the first entries of a list, and says on stderr if there are more. */
+export async function readPage<Entry>(list: AsyncIterable<Entry>, limit: number): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of list) {
+    if (entries.length === limit) {
+      say(`there are more than ${limit} entries; --limit ${limit * 10} shows more`);
+      break;
+    }
+    entries.push(entry);
+  }
+  return entries;
+}

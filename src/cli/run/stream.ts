@@ -1,0 +1,61 @@
+import { errorOfAnswer } from "../../../client/src/error.ts";
+import { exitOf, EXITS, UsageError } from "../exits.ts";
+import { errorLines } from "../fail.ts";
+import { printableLines } from "../print/printable.ts";
+import { say } from "../print/say.ts";
+import type { Target } from "../target/target.ts";
+import type { Submission } from "./submission.ts";
+
+/**
+ * Runs a submission and prints its result as it comes, of any size. The answer of `/api/run` has no console.
+ *
+ * @returns the exit code
+ */
+export async function executeStreaming(
+  { url, token, fetch }: Target,
+  container: string,
+  { source, options }: Submission,
+): Promise<number> {
+  if (options.timeout !== undefined) throw new UsageError("--timeout and --stream exclude each other");
+  const { data, query, modules } = options;
+  const isTask = typeof source === "object";
+  const path = isTask ? `/${encodeURIComponent(source!.task)}` : "";
+  const search = typeof query === "string" ? `?${query}` : "";
+  const body = isTask ? data : { code: source, ...(data !== undefined && { data }), ...(modules && { modules }) };
+  const answer = await fetch(`${url}/api/run/${encodeURIComponent(container)}${path}${search}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return show(answer, options.file ?? null);
+}
+
+async function show(answer: Response, file: string | null): Promise<number> {
+  const type = answer.headers.get("content-type") ?? "";
+  const fault = answer.headers.get("caisson-fault");
+  if (!answer.ok && type.startsWith("application/problem+json")) {
+    const error = await errorOfAnswer(answer);
+    const frames = printableLines(error.taskError?.stack ?? "").filter((line) => /^\s+at /.test(line));
+    // Without the record, the positions have the name that the service gives to code without a name.
+    say(
+      ...errorLines(error),
+      ...frames.map((line) => line.replaceAll(/\btask\.[jt]s(?=:\d+:\d+)/g, () => file ?? "task.js")),
+    );
+    return exitOf(error);
+  }
+  try {
+    for await (const piece of answer.body ?? []) {
+      process.stdout.write(process.stdout.isTTY ? printableLines(Buffer.from(piece).toString()).join("\n") : piece);
+    }
+  } catch (error) {
+    say(`the answer ended early: ${(error as Error).message}`);
+    return EXITS.task;
+  }
+  if (type.startsWith("application/json")) process.stdout.write("\n");
+  const hint = answer.headers.get("caisson-hint");
+  if (hint !== null) say(hint);
+  if (answer.ok) return EXITS.ok;
+  say(`the answer has the status ${answer.status}`);
+  // An answer without a fault comes from a proxy in front of the service.
+  return fault === "task" ? EXITS.task : EXITS.service;
+}

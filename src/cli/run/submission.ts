@@ -1,0 +1,132 @@
+import path from "node:path";
+import { buffer } from "node:stream/consumers";
+
+import type { RunOptions, Source } from "../../../client/src/index.ts";
+import { readSource, textOf } from "../deploy/source.ts";
+import { UsageError } from "../exits.ts";
+import { type FileName, filesBelow, filesOfTask } from "../runs/text.ts";
+import { bundle } from "./bundle.ts";
+import { inputsOfBundle } from "./inputs.ts";
+
+/** The flags of `caisson run` in addition to those of every command. */
+export interface RunFlags {
+  readonly container?: string;
+  readonly task?: string;
+  readonly input?: string;
+  readonly query?: readonly string[];
+  readonly timeout?: string;
+  readonly file?: string;
+  readonly stream?: true;
+  readonly watch?: true;
+  readonly bundle?: true;
+  readonly esbuild?: string;
+}
+
+/** What is sent to be run. */
+export interface Submission {
+  readonly source: Source;
+  readonly options: RunOptions;
+  /** The files whose change makes another run with `--watch`. */
+  readonly inputs: readonly string[];
+  /** Returns the author's name of a file in a position. */
+  readonly fileName: FileName;
+}
+
+/** The longest name of a file that the service accepts. */
+const MAX_FILE_CHARS = 255;
+/** A longer text of only white space is left to the service. */
+const MOST_BLANK = 4_096;
+
+/** @throws {UsageError} if flags contradict each other, a file cannot be read or bundled, or the input is not JSON. */
+export async function readSubmission(
+  file: string | undefined,
+  flags: RunFlags,
+  esbuildFlags: readonly string[],
+): Promise<Submission> {
+  const isBundled = flags.bundle === true || flags.esbuild !== undefined;
+  refuseContradictions(file, flags, isBundled, esbuildFlags);
+  const options: RunOptions = {
+    ...(flags.input !== undefined && { data: dataOf(flags.input) }),
+    ...(flags.timeout !== undefined && { timeout: flags.timeout }),
+  };
+  if (flags.task !== undefined)
+    return { source: { task: flags.task }, options, inputs: [], fileName: filesOfTask(flags.task) };
+  const code = isBundled ? await bundled(file!, flags, esbuildFlags) : await plain(file!);
+  if (code.text.length < MOST_BLANK && code.text.trim() === "")
+    throw new UsageError(`${file === "-" ? "stdin" : file} is empty; it must contain code`);
+  const named = flags.file ?? code.file;
+  return {
+    source: code.text,
+    options: {
+      ...options,
+      ...(code.modules && { modules: code.modules }),
+      ...(named !== null && named.length <= MAX_FILE_CHARS && { file: named }),
+      ...(flags.query && { query: queryOf(flags.query) }),
+    },
+    inputs: code.inputs,
+    fileName: filesBelow(path.dirname(file!), new Set(Object.keys(code.modules ?? {}))),
+  };
+}
+
+interface Code {
+  readonly text: string;
+  readonly modules: Readonly<Record<string, string>> | null;
+  /** The name in positions and stacks; null if a source map has the names. */
+  readonly file: string | null;
+  readonly inputs: readonly string[];
+}
+
+async function bundled(file: string, { esbuild }: RunFlags, esbuildFlags: readonly string[]): Promise<Code> {
+  const text = textOf(await bundle(file, esbuild, esbuildFlags), file);
+  return { text, modules: null, file: null, inputs: [file, ...inputsOfBundle(text)] };
+}
+
+async function plain(file: string): Promise<Code> {
+  if (file === "-")
+    return { text: textOf(await buffer(process.stdin), "stdin"), modules: null, file: null, inputs: [] };
+  const { code, modules } = readSource(file);
+  const inputs = [file, ...Object.keys(modules ?? {}).map((name) => path.join(path.dirname(file), name))];
+  return { text: code, modules, file: path.normalize(file), inputs };
+}
+
+function refuseContradictions(
+  file: string | undefined,
+  flags: RunFlags,
+  isBundled: boolean,
+  esbuildFlags: readonly string[],
+): void {
+  const { task, query } = flags;
+  if ((file === undefined) === (task === undefined))
+    throw new UsageError("name a file, such as caisson run task.ts, or a deployed task with --task");
+  if (isBundled && file === "-")
+    throw new UsageError("--bundle needs a file, because imports are resolved from its folder");
+  if (!isBundled && esbuildFlags.length > 0)
+    throw new UsageError(`${esbuildFlags.join(" ")} is for esbuild; add --bundle`);
+  if (task === undefined) return;
+  const wrong = isBundled ? "--bundle" : query ? "--query" : flags.file === undefined ? null : "--file";
+  if (wrong !== null) throw new UsageError(`${wrong} is for the code of a file, and --task runs a deployed task`);
+}
+
+/** Parses the input. Its numbers stay as they are written, because JavaScript would round some of them. */
+function dataOf(input: string): unknown {
+  try {
+    return JSON.parse(input, ((_: string, value: unknown, { source }: { source?: string }) =>
+      typeof value === "number" && source !== undefined ? rawJSON(source) : value) as (
+      key: string,
+      value: unknown,
+    ) => unknown);
+  } catch (error) {
+    throw new UsageError(`--input is not JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
+
+function queryOf(texts: readonly string[]): string {
+  const pairs = texts.map((pair): [string, string] => {
+    const at = pair.indexOf("=");
+    if (at < 1) throw new UsageError(`--query ${pair} is not name=value`);
+    return [pair.slice(0, at), pair.slice(at + 1)];
+  });
+  return new URLSearchParams(pairs).toString();
+}

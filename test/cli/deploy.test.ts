@@ -1,0 +1,337 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
+import { command, type Ended } from "./command.ts";
+
+const ROOT = path.join(import.meta.dirname, "../..");
+
+let home: Home;
+let service: Service;
+let folder: string;
+let following: ChildProcess | null = null;
+
+before(async () => {
+  home = await makeHome();
+  service = await startService(NO_WALL, home);
+  folder = await mkdtemp(path.join(tmpdir(), "caisson-deploy-"));
+});
+after(async () => {
+  following?.kill("SIGKILL");
+  await leave(service, home);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs a command in the folder of the project, with the token of an administrator. */
+function caisson(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const settings = { CAISSON_URL: service.url, CAISSON_TOKEN: service.admin, ...environment };
+  return command(words, settings, undefined, undefined, folder);
+}
+
+async function write(name: string, content: string): Promise<void> {
+  const file = path.join(folder, name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, content);
+}
+
+interface Deployed {
+  readonly tasks: readonly { readonly name: string; readonly action: string; readonly version: number | null }[];
+}
+
+describe("caisson init", () => {
+  it("writes a project that can be deployed at once, and keeps existing files", async () => {
+    const { code, stdout, stderr } = await caisson(["init", "fresh", "--container", "first"]);
+    assert.deepEqual([code, stdout], [0, ""]);
+    assert.match(stderr, /wrote fresh\/caisson\.json, fresh\/tasks\/hello\.ts\n.*next: caisson deploy fresh/);
+    await write("fresh/tasks/hello.ts", "export default () => 'mine';");
+    assert.match((await caisson(["init", "fresh"])).stderr, /nothing was written/);
+    assert.equal(await readFile(path.join(folder, "fresh/tasks/hello.ts"), "utf8"), "export default () => 'mine';");
+    assert.equal((await caisson(["deploy", "fresh"])).code, 0);
+    assert.deepEqual(await caisson(["run", "--task", "hello", "--container", "first"]), {
+      ...{ code: 0, stdout: '"mine"\n', stderr: "" },
+    });
+  });
+});
+
+describe("caisson deploy", () => {
+  before(async () => {
+    await write("caisson.json", JSON.stringify({ container: "acme", tasks: { order: { timeout: "5s" } } }));
+    await write("tasks/hook.js", "module.exports = () => 'hook';\n");
+    await write(
+      "tasks/lib/total.ts",
+      "export const total = (all: number[]): number => all.reduce((a, b) => a + b, 0);\n",
+    );
+    await write(
+      "tasks/order.ts",
+      'import { total } from "./lib/total.ts";\n\nexport default ({ body }) => total(body.lines);\n',
+    );
+  });
+
+  it("prints what would change with --dry-run, and changes nothing", async () => {
+    const { code, stdout, stderr } = await caisson(["deploy", "--dry-run"]);
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /^\+ hook {2}new, 1 line, 31 B {2}\(tasks\/hook\.js\)\n\+ order {2}new, .*\n {4}timeout: "5s"\n$/,
+    );
+    assert.match(stderr, /comparing 2 tasks with the container acme at http/);
+    assert.match(stderr, /nothing was changed: --dry-run/);
+    assert.equal((await service.request("GET", "/api/tasks/acme/hook")).status, 404);
+  });
+
+  it("puts the tasks of the folder with their modules and settings, and then finds nothing to do", async () => {
+    const { code, stderr } = await caisson(["deploy"]);
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stderr,
+      /hook: version 1 is in force\ncaisson: order: version 1 is in force\n.*next: caisson run --task hook/,
+    );
+    const run = await caisson(["run", "--task", "order", "--input", '{"lines": [1, 2, 3]}']);
+    assert.deepEqual([run.code, run.stdout], [0, "6\n"], run.stderr);
+    const again = await caisson(["deploy"]);
+    assert.equal(again.stdout, "= hook  version 1, unchanged\n= order  version 1, unchanged\n");
+    assert.match(again.stderr, /everything is deployed already/);
+  });
+
+  it("prints the changed lines and members, and makes a new version", async () => {
+    await write("tasks/lib/total.ts", "export const total = (all: number[]): number => all.length;\n");
+    await write(
+      "caisson.json",
+      JSON.stringify({ container: "acme", tasks: { order: { timeout: null, description: "\u001b[2Jsum" } } }),
+    );
+    const { stdout } = await caisson(["deploy"]);
+    assert.match(stdout, /^~ order {2}version 1 {2}\(tasks\/order\.ts\)$/m);
+    assert.match(stdout, /^ {4}\.\/lib\/total\.ts:\n {4}- export .*reduce.*\n {4}\+ export .*all\.length;$/m);
+    assert.match(stdout, /^ {4}timeout: "5s" -> null\n {4}description: null -> "\\u001b\[2Jsum"$/m);
+    const json = await caisson(["deploy", "--json"]);
+    assert.deepEqual((JSON.parse(json.stdout) as Deployed).tasks, [
+      { name: "hook", action: "keep", changes: [], version: 1 },
+      { name: "order", action: "keep", changes: [], version: 2 },
+    ]);
+  });
+
+  it("deploys the other tasks if one does not parse, with exit code 2 and its line", async () => {
+    await write("tasks/order.ts", "const = 1\n");
+    await write("tasks/zero.js", "module.exports = () => 0;\n");
+    const { code, stderr } = await caisson(["deploy"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /order \(tasks\/order\.ts\) was not deployed:\ncaisson: {3}code_syntax: /);
+    assert.match(stderr, /zero: version 1 is in force/);
+    assert.equal(((await service.request("GET", "/api/tasks/acme/order")).json() as { version: number }).version, 2);
+    await write("tasks/order.ts", "export default () => 1;\n");
+  });
+
+  it("keeps tasks that have no file, and deletes them with --prune", async () => {
+    await rm(path.join(folder, "tasks/zero.js"));
+    const kept = await caisson(["deploy"]);
+    assert.match(kept.stdout, /^\? zero {2}has no file and stays; --prune deletes it$/m);
+    assert.equal((await service.request("GET", "/api/tasks/acme/zero")).status, 200);
+    assert.match((await caisson(["deploy", "--prune"])).stderr, /zero: deleted/);
+    assert.equal((await service.request("GET", "/api/tasks/acme/zero")).status, 404);
+  });
+
+  it("sets secrets from the environment, and names those that are missing before it changes anything", async () => {
+    await write("secret/caisson.json", JSON.stringify({ container: "acme", tasks: { pay: { secrets: ["PAY_KEY"] } } }));
+    await write("secret/tasks/pay.js", "module.exports = (context) => context.secrets.PAY_KEY.length;\n");
+    const missing = await caisson(["deploy", "secret"]);
+    assert.deepEqual([missing.code, missing.stdout], [2, ""]);
+    assert.match(missing.stderr, /these environment variables with secrets are not set: PAY_KEY/);
+    const { code, stdout, stderr } = await caisson(["deploy", "secret"], { PAY_KEY: "s3cr3t" });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^ {4}secrets: PAY_KEY$/m);
+    assert.doesNotMatch(stdout + stderr, /s3cr3t/);
+    assert.equal((await caisson(["run", "--task", "pay"])).stdout, "6\n");
+    assert.match((await caisson(["deploy", "secret"])).stdout, /^= pay {2}version 1, unchanged$/m);
+  });
+
+  it("reports every fault of caisson.json at once", async () => {
+    const tasks = { odrer: {}, order: { publik: true, secrets: "A" } };
+    await write("wrong/caisson.json", JSON.stringify({ container: 3, tasks, bundel: true }));
+    await write("wrong/tasks/order.ts", "1");
+    const { code, stderr } = await caisson(["deploy", "wrong"]);
+    assert.equal(code, 2);
+    for (const fault of [
+      /container must be a name/,
+      /bundel is not a known member; did you mean bundle\?/,
+      /tasks\.odrer: there is no file tasks\/odrer\.ts; did you mean order\?/,
+      /tasks\.order\.publik is not a known member; did you mean public\?/,
+      /tasks\.order\.secrets must be names of environment variables/,
+    ])
+      assert.match(stderr, fault);
+    assert.match(
+      (await caisson(["deploy", "nowhere"])).stderr,
+      /there is no nowhere\/caisson\.json; caisson init makes one/,
+    );
+  });
+});
+
+describe("caisson tasks", () => {
+  it("deploys one file, lists and shows it", async () => {
+    await write("one.ts", "export default (context: object) => 1;\n");
+    const words = [
+      "tasks",
+      "deploy",
+      "single",
+      "one.ts",
+      "--name",
+      "uno",
+      "--public",
+      "--label",
+      "team=a",
+      "--description",
+      "first",
+    ];
+    const { code, stdout, stderr } = await caisson(words);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^\+ uno {2}new/);
+    assert.match(
+      (await caisson(["tasks", "list", "single"])).stdout,
+      /^task {2}version .*\nuno {9}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}public {2}first; team=a\n$/,
+    );
+    const shown = await caisson(["tasks", "show", "single", "uno"]);
+    assert.match(shown.stdout, /^language {5}TypeScript$/m);
+    assert.ok(shown.stdout.endsWith("\nexport default (context: object) => 1;\n"));
+    assert.equal(
+      (await caisson(["tasks", "show", "single", "uno", "--code"])).stdout,
+      "export default (context: object) => 1;\n",
+    );
+  });
+
+  it("rolls back to an earlier version, and deletes", async () => {
+    await write("one.ts", "export default () => 2;\n");
+    assert.equal((await caisson(["tasks", "deploy", "single", "one.ts", "--name", "uno"])).code, 0);
+    const versions = await caisson(["tasks", "versions", "single", "uno"]);
+    assert.match(versions.stdout, /^version {2}changed .*\n {6}2 .*\n {6}1 /);
+    assert.match(versions.stderr, /next: caisson tasks rollback single uno 1/);
+    const back = await caisson(["tasks", "rollback", "single", "uno", "1"]);
+    assert.match(back.stdout, /^version {2}3, with the content of version 1$/m);
+    assert.equal((await caisson(["run", "--task", "uno", "--container", "single"])).stdout, "1\n");
+    assert.match((await caisson(["tasks", "delete", "single", "uno"])).stdout, /^deleted {2}uno in single$/m);
+    const gone = await caisson(["tasks", "show", "single", "uno"]);
+    assert.deepEqual([gone.code, gone.stdout], [2, ""]);
+    assert.match(gone.stderr, /^caisson: not_found: /);
+  });
+});
+
+describe("caisson logs", () => {
+  before(async () => {
+    await write(
+      "tasks/order.ts",
+      "export default ({ body }) => {\n  console.log('order', body);\n  return body.lines.length;\n};\n",
+    );
+    assert.equal((await caisson(["deploy"])).code, 0);
+    assert.equal((await caisson(["run", "--task", "order", "--input", '{"lines": [1]}'])).code, 0);
+    assert.equal((await caisson(["run", "--task", "order", "--input", '{"lines": null}'])).code, 1);
+  });
+
+  it("prints the console, and the code, the message and the position of a failure", async () => {
+    const { code, stdout, stderr } = await caisson(["logs", "acme", "--task", "order", "--limit", "2"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const [first, second] = stdout.split(/^(?=\d{4}-)/m);
+    assert.match(
+      first!,
+      /^\S+ \S+Z {2}[\da-f]{12}-\d+ {2}order v\d+\n +\d+ ms {2}info {3}order \{ lines: \[ 1 \] \}\n +\d+ ms {2}ok\n$/,
+    );
+    assert.match(
+      second!,
+      /\n +\d+ ms {2}threw\n {4}task_threw: TypeError: Cannot read properties of null \(reading 'length'\)\n/,
+    );
+    assert.match(second!, /^ +at .*order\.ts:3:21\)?$/m);
+    assert.match(second!, /^ +> 3 \| {3}return body\.lines\.length;$/m);
+    const failed = await caisson(["logs", "acme", "--failed", "--json"]);
+    const records = failed.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; record?: { status: string } });
+    assert.ok(records.filter(({ type }) => type === "record").every(({ record }) => record!.status !== "ok"));
+  });
+
+  it("follows with -f: the latest runs first, then what comes, also with a selection", async () => {
+    for (const selection of [[], ["--failed"]]) {
+      const words = ["scripts/node", "dist/main.js", "logs", "acme", "-f", "--limit", "1", ...selection];
+      const environment = { ...process.env, CAISSON_URL: service.url, CAISSON_TOKEN: service.admin };
+      following = spawn(words[0]!, words.slice(1), { cwd: ROOT, env: environment });
+      const ended = once(following, "exit");
+      let [stdout, stderr] = ["", ""];
+      following.stdout!.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+      following.stderr!.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+      await until(() => stderr.includes("following acme; Ctrl-C ends"), "the command follows");
+      assert.match(stdout, /threw\n {4}task_threw/);
+      const shown = stdout.length;
+      await caisson(["run", "--task", "order", "--input", '{"lines": "abc"}']);
+      await caisson(["run", "--task", "order", "--input", '{"lines": 0.5, "x": null}']);
+      await caisson(["run", "--task", "order", "--input", "{}"]);
+      await until(() => /task_threw: TypeError: .*undefined/.test(stdout.slice(shown)), "the end of the last run");
+      const news = stdout.slice(shown);
+      assert.equal(/lines: 'abc'/.test(news), selection.length === 0, news);
+      assert.match(news, /info {3}order \{\}\n +\d+ ms {2}threw\n/);
+      following.kill("SIGINT");
+      await ended;
+    }
+  });
+
+  it("needs the verb logs, with exit code 3, and says how to go on without runs", async () => {
+    const token = await service.issue({ containers: ["acme"], can: ["run"] });
+    const { code, stderr } = await caisson(["logs", "acme"], { CAISSON_TOKEN: token });
+    assert.equal(code, 3);
+    assert.match(stderr, /^caisson: token_forbidden: .*logs/);
+    assert.match(
+      (await caisson(["logs", "silent"])).stderr,
+      /no run of silent is on record; caisson logs silent -f waits/,
+    );
+  });
+});
+
+describe("the commands that read", () => {
+  it("list runs in a table of at most 80 columns, and show one", async () => {
+    const { stdout } = await caisson(["runs", "list", "acme", "--status", "threw"]);
+    const [head, row] = stdout.split("\n");
+    assert.match(head!, /^run +started +status +time {2}task$/);
+    const run = row!.split(" ")[0]!;
+    assert.ok(
+      stdout.split("\n").every((line) => line.length <= 80),
+      stdout,
+    );
+    const shown = await caisson(["runs", "show", "acme", run]);
+    assert.match(shown.stdout, /^status {5}threw$/m);
+    assert.match(shown.stdout, /^task_threw: TypeError/m);
+    assert.equal(
+      (JSON.parse((await caisson(["runs", "show", "acme", run, "--json"])).stdout) as { run: string }).run,
+      run,
+    );
+    assert.equal((await caisson(["runs", "cancel", "acme", run])).code, 2);
+  });
+
+  it("sum up the usage by container and by task", async () => {
+    const counted = async (): Promise<string> => (await caisson(["usage", "--by", "task"])).stdout;
+    await until(async () => /^ +\d+ +[1-9]\d* .*acme order$/m.test(await counted()), "the failures are counted");
+    const [head, ...rows] = (await caisson(["usage"])).stdout.trimEnd().split("\n");
+    assert.match(head!, /^ *runs {2}failed {2}refused +cpu +time +egress {2}container$/);
+    assert.ok(rows.some((row) => row.endsWith(" acme")));
+    const days = await caisson(["usage", "--since", "3d", "--step", "day"]);
+    assert.match(days.stdout, /^day .*\n\d{4}-\d\d-\d\d /);
+    const json = JSON.parse((await caisson(["usage", "--json"])).stdout) as { usage: { container: string }[] };
+    assert.ok(json.usage.some(({ container }) => container === "acme"));
+    for (const wrong of [
+      ["--since", "7x"],
+      ["--since", "yesterday"],
+    ]) {
+      assert.equal((await caisson(["usage", ...wrong])).code, 2);
+    }
+  });
+
+  it("list the audit", async () => {
+    const { stdout } = await caisson(["audit", "--action", "task deleted"]);
+    assert.match(stdout, /^time +action +details\n\S+ \S+Z {2}task deleted {2}container /);
+    assert.ok(
+      stdout.split("\n").every((line) => line.length <= 80),
+      stdout,
+    );
+  });
+});
