@@ -12,11 +12,11 @@ import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.t
 import { onRejection } from "./promises.ts";
 import { scopeContext } from "./scope-context.ts";
 import { isOfParser } from "./stack-frames.ts";
-import { noteStart } from "./stack-positions.ts";
+import { noteShift, noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
-import { unreturnedLine } from "./unreturned.ts";
+import { unreturnedLine, withReturn } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -63,9 +63,10 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   refuseNotCode(text);
   // `name<Type>(` is also a JavaScript comparison, but is hardly ever meant as one.
   const typed = code.typescript || /[\w$]<[\w$][^()=;&]*>\(/.test(text);
-  const first = typed ? parseStripped(codeId, text) : parsePlain(codeId, text);
+  const { lastValue = false } = code;
+  const first = typed ? parseStripped(codeId, text, lastValue) : parsePlain(codeId, text, lastValue);
   if (typeof first === "function") return first;
-  const second = typed ? parsePlain(codeId, text) : parseStripped(codeId, text);
+  const second = typed ? parsePlain(codeId, text, lastValue) : parseStripped(codeId, text, lastValue);
   if (typeof second === "function") return second;
   const isSecond = isFurther(second, first) && (typed || isTypes(first));
   const found = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
@@ -76,7 +77,7 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   throw fault;
 }
 
-function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
+function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
   const module = compileModule(text, url);
   if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, text, null));
@@ -89,8 +90,8 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   }
   const body = parseBody(text, url);
   if (isCompiled(body)) {
-    const code = codeOfBody(codeId, body.text, body);
-    return isTrivia(text) ? Object.assign(code, { hint: "comments" as const }) : withUnreturned(code, body.text);
+    const code = codeOfStatements(codeId, body.text, body, url, lastValue);
+    return isTrivia(text) ? Object.assign(code, { hint: "comments" as const }) : code;
   }
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
@@ -98,7 +99,7 @@ function parsePlain(codeId: number, text: string): ParsedCode | SyntaxFailure {
   return isModuleOnly(body) ? failure : body;
 }
 
-function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure {
+function parseStripped(codeId: number, text: string, lastValue: boolean): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.ts");
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
   const expression = typeof bare === "string" ? parseExpression(bare, url) : null;
@@ -108,7 +109,7 @@ function parseStripped(codeId: number, text: string): ParsedCode | SyntaxFailure
   }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (isCompiled(body)) return withUnreturned(codeOfBody(codeId, text, body), body.text);
+  if (isCompiled(body)) return codeOfStatements(codeId, text, body, url, lastValue);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const module = strip("", text, "");
   const evaluate = typeof module === "string" ? compileModule(module, url) : null;
@@ -178,6 +179,18 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   };
   const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
   return Object.assign(evaluate, { text, parse, takesContext });
+}
+
+/** @param lastValue whether the body gives the value of its last statement */
+function codeOfStatements(codeId: number, text: string, body: Compiled, url: string, lastValue: boolean): ParsedCode {
+  const returning = lastValue ? withReturn(body.text) : null;
+  const compiled = returning && parseBody(returning.text, url);
+  // A guess that V8 rejects is no fault of the code.
+  if (!returning || !compiled || !isCompiled(compiled)) {
+    return withUnreturned(codeOfBody(codeId, text, body), body.text);
+  }
+  if (returning.shift) noteShift(codeId, body.text, returning.shift.at, returning.shift.by);
+  return codeOfBody(codeId, text, compiled);
 }
 
 /** @param bare the body without types */

@@ -25,8 +25,18 @@ export function noteStart(codeId: number, text: string, lead: number): void {
   starts.set(codeId, { line: before.length, column: before.at(-1)!.length + 1 });
 }
 
+/** The columns that an inserted `return` has moved, by code id. */
+const shifts = safeMap<number, SourcePosition & { readonly by: number }>();
+
+/** @param at the offset in the text from which on the characters of its line have moved. @param by the number of columns */
+export function noteShift(codeId: number, text: string, at: number, by: number): void {
+  const before = text.slice(0, at).split("\n");
+  shifts.set(codeId, { line: before.length, column: before[before.length - 1]!.length + 1, by });
+}
+
 export function forgetStart(codeId: number): void {
   starts.delete(codeId);
+  shifts.delete(codeId);
 }
 
 /** Rewrites a text as the author of the code sees it: positions, and the URLs `task:/<code>/<name>` of its modules. */
@@ -61,8 +71,15 @@ export function showPlain({ name, line, column }: StackPosition): string {
  */
 function positionOf(id: string, name: string, line: string, column: string): StackPosition {
   const codeId = Number(id);
-  const position = { codeId, name, line: Number(line), column: Number(column) };
+  const position = unshifted({ codeId, name, line: Number(line), column: Number(column) });
   if (position.column > 0) return position;
   const start = position.line === 1 ? starts.get(codeId) : undefined;
   return { ...position, line: start?.line ?? Math.max(1, position.line), column: start?.column ?? 1 };
+}
+
+function unshifted(position: StackPosition): StackPosition {
+  const shift = shifts.get(position.codeId);
+  const { name, line, column } = position;
+  if (!shift || line !== shift.line || column <= shift.column || !/^task\.[jt]s$/.test(name)) return position;
+  return { ...position, column: Math.max(shift.column, column - shift.by) };
 }

@@ -12,21 +12,71 @@ const NO_VALUE = /^(?:\{|function|class|void|delete|throw|debugger)$/;
 
 /**
  * Returns the line of the last statement of a body, if that is an expression whose value the body may have meant to return.
- * V8 decides: what is before the statement must parse as a body, and the statement as an expression.
  *
  * @param text a body that V8 has parsed, without types
  */
 export function unreturnedLine(text: string): number | null {
+  const last = lastValueOf(text);
+  return last && text.slice(0, last.at).split("\n").length;
+}
+
+/** A body that returns the value of its last statement. */
+export interface ReturningBody {
+  readonly text: string;
+  /** The offset from which on the characters of a line stand further right than in the text before, and by how many; or null. */
+  readonly shift: { readonly at: number; readonly by: number } | null;
+}
+
+/**
+ * Adds the `return` in front of the last statement of a body, if that is an expression whose value the body may have meant to
+ * return. All lines keep their numbers.
+ *
+ * @param text a body that V8 has parsed, without types
+ * @returns null for any other body
+ */
+export function withReturn(text: string): ReturningBody | null {
+  const last = lastValueOf(text);
+  if (!last) return null;
+  const { at, end, afterBefore, startsLine } = last;
+  const rest = `\n)${text.slice(end)}`;
+  // At the end of the line before, it moves no column of the statement.
+  if (startsLine) {
+    const head = `${text.slice(0, afterBefore)}${RETURN}`;
+    return { text: `${head}${text.slice(afterBefore, end)}${rest}`, shift: null };
+  }
+  const head = `${text.slice(0, at)}${RETURN}`;
+  return { text: `${head}${text.slice(at, end)}${rest}`, shift: { at, by: RETURN.length } };
+}
+
+/** The semicolon ends a statement that ended with its line. */
+const RETURN = ";return (";
+
+/** The last statement of a body, by offsets in its text. */
+interface LastValue {
+  readonly at: number;
+  /** Its end, without a semicolon. */
+  readonly end: number;
+  /** The end of the token before it. */
+  readonly afterBefore: number;
+  readonly startsLine: boolean;
+}
+
+/** V8 decides: what is before the statement must parse as a body, and the statement as an expression. */
+function lastValueOf(text: string): LastValue | null {
   if (text.length > MAX_CHARACTERS) return null;
   const tokens = tokensOf(text);
-  if (tokens === null) return null;
+  const final = tokens?.[tokens.length - 1];
+  if (!tokens || !final) return null;
+  const end = final.text === ";" ? final.at : text.length;
   let places = 0;
   for (let index = tokens.length - 1; index >= 0 && places < MAX_PLACES; index -= 1) {
     if (!mayBegin(tokens, index)) continue;
     places += 1;
-    const { at } = tokens[index]!;
-    if (!isStatement(text, tokens, index)) continue;
-    return isValue(tokens, index) ? text.slice(0, at).split("\n").length : null;
+    const { at, startsLine } = tokens[index]!;
+    if (!isStatement(text, tokens, index, end)) continue;
+    const before = tokens[index - 1];
+    const afterBefore = before ? before.at + before.text.length : 0;
+    return isValue(tokens, index) ? { at, end, afterBefore, startsLine } : null;
   }
   return null;
 }
@@ -40,15 +90,14 @@ function mayBegin(tokens: readonly Token[], index: number): boolean {
   return startsLine || before === "}";
 }
 
-function isStatement(text: string, tokens: readonly Token[], index: number): boolean {
+function isStatement(text: string, tokens: readonly Token[], index: number, end: number): boolean {
   const { at, text: first } = tokens[index]!;
   const before = tokens[index - 1];
   const isAfterEnd = before === undefined || before.text === ";";
   // After a block another statement may follow in the same line; after an unfinished statement it may not.
   const follows =
     isAfterEnd || !CONTINUES.test(first) || parses(`${text.slice(0, before.at)}${before.text} let $next$`);
-  const statement = text.slice(at).trimEnd().replace(/;$/, "");
-  const isExpression = isCompiled(parseExpression(statement, "statement.js"));
+  const isExpression = isCompiled(parseExpression(text.slice(at, end), "statement.js"));
   return isExpression && follows && parses(text.slice(0, at));
 }
 

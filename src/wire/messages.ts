@@ -136,10 +136,13 @@ export interface CodeMessage {
   modules: Readonly<Record<string, string>> | null;
   /** Whether runs only check that the code parses. No code is evaluated. */
   parseOnly?: boolean;
+  /** Whether a function body gives the value of its last statement, if that is an expression. */
+  lastValue?: boolean;
 }
 
 const TYPESCRIPT = 1;
 const PARSE_ONLY = 2;
+const LAST_VALUE = 4;
 
 /** The request as the task sees it. Empty members are omitted. */
 export interface RunContext {
@@ -250,7 +253,7 @@ export interface FaultMessage {
 /** Encodes the payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON if there are any. */
 export function encodeCode(code: CodeMessage): Uint8Array[] {
   const head = Buffer.allocUnsafe(5);
-  head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0);
+  head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0) + (code.lastValue ? LAST_VALUE : 0);
   head.writeUInt32LE(code.source.length, 1);
   const parts: Uint8Array[] = [head, code.source];
   if (code.modules) parts.push(Buffer.from(JSON.stringify(code.modules)));
@@ -265,5 +268,6 @@ export function decodeCode(payload: Buffer): CodeMessage {
     source: subarray(payload, 5, sourceEnd),
     modules: sourceEnd < payload.length ? parse(toText(payload, "utf8", sourceEnd)) : null,
     ...((flags & PARSE_ONLY) !== 0 && { parseOnly: true }),
+    ...((flags & LAST_VALUE) !== 0 && { lastValue: true }),
   };
 }

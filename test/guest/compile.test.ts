@@ -163,6 +163,51 @@ describe("the forms of code", () => {
   });
 });
 
+describe("a body that gives the value of its last statement", () => {
+  let guest: GuestProcess;
+  before(async () => {
+    guest = await GuestProcess.start();
+  });
+  after(() => guest.close());
+
+  const VALUES: [text: string, value: unknown][] = [
+    ["const a = 6; a * 7", 42],
+    ["const a = 6\na * 7", 42],
+    ["const a = 6; // six\n// seven\na *\n  7; // done\n", 42],
+    ["const a = await Promise.resolve(6);\nawait Promise.resolve(a * 7)", 42],
+    ["if (globalThis.never) return 1;\n[1, 2].length", 2],
+    ["const a: number = 6;\na * 7", 42],
+    ["function f() { return 1 }\nf()", 1],
+    ["for (const a of [1]) {}\n({ a: 1 })", { a: 1 }],
+    ["const f = () => 1\nmodule.exports = () => 2", 2],
+    ["const a = 6; return a", 6],
+    ["let a = 1\nconsole.log(a)", null],
+    ["let a = 1; for (;;) { break }", null],
+    ["6 * 7", 42],
+  ];
+  for (const [text, value] of VALUES) {
+    it(`gives ${JSON.stringify(value)} of ${JSON.stringify(text)}`, async () => {
+      const { result } = await guest.run(text, {}, { lastValue: true });
+      assert.deepEqual(JSON.parse(result!), value);
+    });
+  }
+
+  it("has the positions of its errors as they were sent", async () => {
+    const thrown: [text: string, line: number, column: number][] = [
+      ["const a = {}; a.b.c", 1, 19],
+      ["const a = {};\na.b.c", 2, 5],
+      ["const a = null; // none\n\n[1].map(() => {\n  return a.b })", 4, 12],
+      ["const f = () => null.x; f()", 1, 22],
+      ["const f = (a) => {\n  throw new Error(a) }; f(1)", 2, 9],
+    ];
+    for (const [text, line, column] of thrown) {
+      const { fault } = await guest.run(text, {}, { lastValue: true });
+      assert.deepEqual([fault?.at?.line, fault?.at?.column], [line, column], text);
+      assert.ok(fault!.error!.stack!.includes(`task.js:${line}:${column}`), fault!.error!.stack);
+    }
+  });
+});
+
 describe("code that is only parsed", () => {
   it("is never evaluated, and each run reports its syntax error", async () => {
     await using guest = await GuestProcess.start();

@@ -58,6 +58,7 @@ export interface CodeOptions {
   typescript?: boolean;
   modules?: Record<string, string>;
   parseOnly?: boolean;
+  lastValue?: boolean;
 }
 
 export interface StartedRun {
@@ -137,6 +138,7 @@ export class GuestProcess {
       typescript: options.typescript ?? false,
       modules: options.modules ?? null,
       parseOnly: options.parseOnly ?? false,
+      lastValue: options.lastValue ?? false,
     };
     this.#outbox.push(bytesFrame(TO_GUEST.code, id, ...encodeCode(message)));
     return id;

@@ -29,16 +29,16 @@ const MAX_BYTES = 32 * 2 ** 20;
  */
 export function codeOf(message: (CodeMessage & { source: Buffer }) | Code): Code {
   if ("key" in message) return message;
-  const { source, typescript, modules } = message;
+  const { source, typescript, modules, lastValue = false } = message;
+  const mark = (typescript ? "\u{100}" : "") + (lastValue ? "\u{102}" : "");
   if (!modules && source.length <= LITERAL_BYTES) {
     // Latin-1 ends at U+00FF, so the mark beyond it cannot be forged by the source.
-    const text = source.toString("latin1");
-    return { ...message, key: typescript ? `${text}\u{100}` : text };
+    return { ...message, key: source.toString("latin1") + mark };
   }
   const digest = createHash("sha256").update(source);
   // The length marks where the source ends, so that no source can have the key of another source with modules.
   if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
-  return { ...message, key: `\u{101}${digest.digest("base64")}${typescript}` };
+  return { ...message, key: `\u{101}${digest.digest("base64")}${mark}` };
 }
 
 /** The codes that a guest holds. Each is sent once, and then named by an id. The oldest is forgotten first. */

@@ -37,8 +37,12 @@ describe("codeOf", () => {
     );
   });
 
-  it("does not confuse source text with the marks for TypeScript and modules", () => {
+  it("does not confuse source text with the marks for TypeScript, last values and modules", () => {
+    const source = Buffer.from("a");
     const keys = [
+      codeOf({ source, typescript: false, modules: null, lastValue: true }).key,
+      codeOf({ source, typescript: true, modules: null, lastValue: true }).key,
+      codeOf({ source, typescript: false, modules: {}, lastValue: true }).key,
       code("a").key,
       code("a", true).key,
       code("a\u{101}true").key,
