@@ -53,6 +53,8 @@ export function changesNothing(request: TaskChange, active: Task): boolean {
     [request.public, active.public],
     [request.errors, active.errors],
     [request.record, active.record],
+    [request.tool, active.tool],
+    [request.input, active.input],
     [request.labels === null ? {} : request.labels, active.labels],
     [request.description, active.description],
     [request.fresh, claims.fresh],

@@ -12,7 +12,9 @@ import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { TokenRequest } from "../tokens/token-request.ts";
 import type { TaskCode } from "./task-code.ts";
 import type { TaskMembers } from "./task-request.ts";
+import type { InputSchema } from "./input-schema.ts";
 import { type ErrorVisibility, pinOf, type Task } from "./task.ts";
+import { faultOfToolName } from "./tool-name.ts";
 
 /** The container and the name of a task. */
 export interface TaskRef {
@@ -45,6 +47,8 @@ export interface Definition extends RequestFaults {
   readonly public: boolean;
   readonly errors: ErrorVisibility;
   readonly record: "input" | null;
+  readonly tool: boolean;
+  readonly input: InputSchema | null;
   readonly labels: Labels;
   readonly description: string | null;
   /** The new secrets; null if the request sets none. */
@@ -57,8 +61,8 @@ export interface Definition extends RequestFaults {
  */
 export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, by: Claims, nowMs: number): Definition {
   const { active } = before;
-  const codeFaults = [...faultsOfCode(change, before)];
-  const reported = [...change.faults, ...codeFaults];
+  const tool = change.tool ?? active?.tool ?? false;
+  const reported = [...change.faults, ...faultsOfCode(change, before), ...faultsOfTool(ref, tool)];
   const isPublic = change.public ?? active?.public ?? false;
   const { request, invalid, exceeding } = judgeMembers(ref, change, active, { by, nowMs, reported });
   return {
@@ -67,6 +71,8 @@ export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, b
     public: isPublic,
     errors: change.errors ?? active?.errors ?? "hidden",
     record: change.record === undefined ? (active?.record ?? null) : change.record,
+    tool,
+    input: change.input === undefined ? (active?.input ?? null) : change.input,
     labels: change.labels === undefined ? (active?.labels ?? {}) : (change.labels ?? {}),
     description: change.description === undefined ? (active?.description ?? null) : change.description,
     secrets: change.secrets === undefined ? null : request.secrets,
@@ -116,6 +122,11 @@ function* faultsOfStoring(isPublic: boolean, by: Claims): Generator<MemberFault>
   if (by.parents.length >= MAX_DEPTH) {
     yield { member: "", detail: "the calling token is at the maximum depth, and a task would be one level below it" };
   }
+}
+
+function* faultsOfTool({ name }: TaskRef, tool: boolean): Generator<MemberFault> {
+  const fault = tool ? faultOfToolName(name) : null;
+  if (fault !== null) yield { member: "tool", detail: fault };
 }
 
 /** Returns whether the request names code that is invalid. */

@@ -6,6 +6,7 @@ import { timeoutMember } from "../tokens/members.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import { BAD_SPECIFIER, isSpecifier, MAX_MODULES } from "../wire/specifiers.ts";
+import { inputMember, type InputSchema } from "./input-schema.ts";
 import { ERROR_VISIBILITIES, type ErrorVisibility } from "./task.ts";
 
 /**
@@ -21,6 +22,8 @@ export interface TaskMembers {
   readonly public?: boolean;
   readonly errors?: ErrorVisibility;
   readonly record?: "input" | null;
+  readonly tool?: boolean;
+  readonly input?: InputSchema | null;
   readonly fresh?: boolean;
   readonly net?: unknown;
   readonly limits?: unknown;
@@ -125,6 +128,8 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
     public: flag,
     errors: z.exactOptional(z.enum(ERROR_VISIBILITIES, "must be shown or hidden")),
     record: z.exactOptional(z.literal(["input", null], "must be input, or null")),
+    tool: flag,
+    input: z.exactOptional(inputMember.nullable()),
     fresh: flag,
     net: any,
     limits: any,

@@ -5,6 +5,7 @@ import type { Payload } from "../tokens/payload.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Owner } from "../tokens/secrets/vault.ts";
 import type { TokenStore } from "../tokens/store.ts";
+import type { InputSchema } from "./input-schema.ts";
 
 export const ERROR_VISIBILITIES = ["shown", "hidden"] as const;
 export type ErrorVisibility = (typeof ERROR_VISIBILITIES)[number];
@@ -23,6 +24,10 @@ export interface Task {
   readonly errors: ErrorVisibility;
   /** What the records of its runs keep in addition: the input, or nothing. */
   readonly record: "input" | null;
+  /** Whether clients of the MCP endpoint see the task as a tool. */
+  readonly tool: boolean;
+  /** The JSON Schema of what the tool takes, or null: any object. */
+  readonly input: InputSchema | null;
   /** Texts for lists and for readers. */
   readonly labels: Labels;
   readonly description: string | null;
@@ -56,6 +61,8 @@ export interface TaskRecord {
   /** Absent if there are none. */
   readonly labels?: Labels;
   readonly description?: string;
+  readonly tool?: boolean;
+  readonly input?: InputSchema;
   readonly packed?: boolean;
   readonly mayHandleFetch?: boolean;
   readonly inline: boolean;
@@ -71,6 +78,8 @@ export interface TaskRecord {
 const DEFAULTS = {
   errors: "hidden",
   record: null,
+  tool: false,
+  input: null,
   labels: {},
   description: null,
   packed: false,
@@ -88,8 +97,18 @@ export function taskOf(text: string, store: Pick<TokenStore, "issued">): Task {
 export function describing({
   labels,
   description,
-}: Pick<Task, "labels" | "description">): Pick<TaskRecord, "labels" | "description"> {
-  return { ...(Object.keys(labels).length > 0 && { labels }), ...(description !== null && { description }) };
+  tool,
+  input,
+}: Pick<Task, "labels" | "description" | "tool" | "input">): Pick<
+  TaskRecord,
+  "labels" | "description" | "tool" | "input"
+> {
+  return {
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(description !== null && { description }),
+    ...(tool && { tool }),
+    ...(input !== null && { input }),
+  };
 }
 
 /** Returns an owner below the task's token, so that the secrets end with this token and with the tokens above it. */

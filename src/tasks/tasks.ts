@@ -172,7 +172,7 @@ export class Tasks {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw noSuchVersion();
     const { caller, public: isPublic, errors, record, packed: wasPacked, ...rest } = this.#parsed(stored.record);
-    const { labels, description } = rest;
+    const { labels, description, tool, input } = rest;
     const { net, fresh, params, code, timeout } = caller.claims;
     const text = stored.code === null ? code : unpacked(stored.code, wasPacked);
     const members = {
@@ -187,6 +187,8 @@ export class Tasks {
       record,
       labels,
       description,
+      tool,
+      input,
     };
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);

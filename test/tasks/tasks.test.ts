@@ -205,6 +205,30 @@ test("timeout, errors and record stay until a request changes them, and a rollba
   ]);
 });
 
+test("a task is a tool until a request changes that, and a rollback restores it with its input", async (t) => {
+  const { tasks, admin } = await testTasks(t);
+  const put = async (members: object): Promise<unknown[]> => {
+    const { tool, input, version } = (await tasks.put(AT, members, admin, always)).task;
+    return [version, tool, input];
+  };
+  const input = { type: "object", required: ["n"] };
+  assert.deepEqual(await put({ code: "1" }), [1, false, null]);
+  assert.deepEqual(await put({ tool: true, input }), [2, true, input]);
+  assert.deepEqual(await put({ tool: true, input: { required: ["n"], type: "object" } }), [2, true, input]);
+  assert.deepEqual(await put({ code: "2" }), [3, true, input]);
+  assert.deepEqual(await put({ tool: false, input: null }), [4, false, null]);
+  const { tool, input: restored } = await tasks.rollBack(AT, 3, undefined, admin, always);
+  assert.deepEqual([tool, restored], [true, input]);
+  const problem = await problemOf(() => {
+    return tasks.put({ container: "acme", name: "a.b" }, { code: "1", tool: true, input: {} }, admin, always);
+  });
+  assert.equal(problem.code, "request_invalid");
+  assert.deepEqual(problem.options.violations!.map((each) => (each as { member: string }).member).toSorted(), [
+    "input",
+    "tool",
+  ]);
+});
+
 test("a PUT of the same timeout, errors and record changes nothing", async (t) => {
   const { tasks, admin } = await testTasks(t);
   await tasks.put(AT, { code: "1", timeout: "5s", errors: "shown", record: "input" }, admin, always);

@@ -193,6 +193,8 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     public: task.public,
     errors: task.errors,
     record: task.record,
+    tool: task.tool,
+    input: task.input,
     labels: task.labels,
     description: task.description,
     ...{ params, limits, timeout, net, fresh, exp, by },

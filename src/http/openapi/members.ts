@@ -32,6 +32,8 @@ const OF_TASK: Readonly<Record<string, string>> = {
   public: "whether anyone may run the task",
   errors: "what a caller of a public task receives if it fails",
   record: "`input`: the records of its runs keep the beginning of the body",
+  tool: "whether clients of the MCP endpoint see the task as a tool, with its description and its input",
+  input: "the JSON Schema of what the tool takes; null: any object",
 };
 
 /** The members of a task that `null` removes. */
