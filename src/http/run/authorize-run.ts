@@ -8,6 +8,7 @@ import { readCredential } from "../credential.ts";
 import type { Proxies } from "../proxies.ts";
 import { containerName, holdsKey, type Target, taskUrl } from "../target.ts";
 import { findTask, mustBeRunnable, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { headersOfTool } from "./input-of-tool.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
 import { readQueryOptions } from "./record-options.ts";
@@ -62,10 +63,24 @@ export async function authorizeRun(
   const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;
   const group = caller.isolationGroup(secrets?.version ?? null);
   const holder = memory.name;
-  const { accept } = request.headers;
+  // A tool reads the record itself.
+  const accept = path.isOfTool ? undefined : request.headers.accept;
   const view = viewOf(task, bearer);
   const recorded = options && new RecordAnswer({ answer, options, view, holder, accept, resultLimit });
-  const run = { request, response, target, container, caller, bearer, task, draft: null, taskUrl: url, recorded };
+  const headers = path.isOfTool ? headersOfTool(request.headers) : request.headers;
+  const run = {
+    request,
+    response,
+    target,
+    headers,
+    container,
+    caller,
+    bearer,
+    task,
+    draft: null,
+    taskUrl: url,
+    recorded,
+  };
   const traceparent = traceparentOf(request.headers["traceparent"]);
   return { ...run, traceparent, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
 }

@@ -64,6 +64,7 @@ export async function dryRun(
   };
   const asked: RunCall = {
     ...{ request, response, container, caller: by, bearer: by, draft: name, answer, recorded, memory: by.memory },
+    headers: request.headers,
     ...{ target: { path, query: new URLSearchParams(), search: "" }, task: null, taskUrl: null, trace: null },
     ...{ secrets: null, pin: null, group: groupOf(by) },
     traceparent: traceparentOf(request.headers["traceparent"]),

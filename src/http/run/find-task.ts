@@ -14,6 +14,8 @@ export interface RunTarget {
   readonly task: string | null;
   /** Whether the answer is the record of the run. */
   readonly isRecorded: boolean;
+  /** Whether a tool starts the run, so that the headers of the request are not for the task. */
+  readonly isOfTool?: boolean;
 }
 
 /** Finds the task that a path names. @returns null when there is none, or when no task can have that name. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 import type { IsolationGroup } from "../../containers/isolation-group.ts";
 import type { LimitSubject } from "../../limits/limit-subject.ts";
@@ -18,6 +18,8 @@ export interface RunCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly target: Target;
+  /** The headers that the task may see. */
+  readonly headers: IncomingHttpHeaders;
   readonly container: string;
   /** The token that the code runs under: the token of the request, or the token of the named task. */
   readonly caller: Caller;

@@ -29,10 +29,11 @@ export function contextText(context: RunContext, data: string | null, secrets: s
  * @param run `isPublic`: whether the task runs without a token, so that the credentials of the request are for the task.
  */
 export function runContext(
-  request: IncomingMessage,
+  { method }: IncomingMessage,
   target: Target,
   run: {
     id: string;
+    headers: IncomingHttpHeaders;
     container: string;
     origin: string;
     params: Params;
@@ -45,11 +46,11 @@ export function runContext(
     runId: run.id,
     container: run.container,
     // HEAD is GET without a body (RFC 9110, section 9.3.2), and the service leaves the body out.
-    method: request.method === "HEAD" ? "GET" : request.method!,
+    method: method === "HEAD" ? "GET" : method!,
     url: run.origin + publicTarget(target, isPublic),
-    headers: publicHeaders(request.headers),
+    headers: publicHeaders(run.headers),
   };
-  const { authorization } = request.headers;
+  const { authorization } = run.headers;
   if (isPublic && authorization !== undefined && !holdsOwnToken(authorization)) {
     context.headers["authorization"] = authorization;
   }

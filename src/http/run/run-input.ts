@@ -12,7 +12,7 @@ import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 
 /** Code as text, and what the guest must know to compile it. */
-export type CodeText = Omit<Submission, "data" | "options">;
+export type CodeText = Omit<Submission, "data" | "options"> & { readonly lastValue?: boolean };
 
 /** What a request supplies to its run. */
 export interface RunInput {

@@ -7,12 +7,14 @@ import { preflightHeaders } from "../headers.ts";
 import { asProblem } from "../problem.ts";
 import { discardRest } from "../read-body.ts";
 import type { Target } from "../target.ts";
+import type { ToolRun } from "../tool-run.ts";
 import { authorizeRun } from "./authorize-run.ts";
 import { codeOfCall } from "./code-of-call.ts";
 import { type DryRun, dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
+import { cancelWith, inputOfTool, targetOfTool } from "./input-of-tool.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { observeRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
@@ -40,8 +42,7 @@ export class RunEndpoint {
     try {
       call = await authorizeRun(request, response, target, path, this.#with);
     } catch (error) {
-      this.#with.runMetrics.refused(asProblem(error).code);
-      throw error;
+      throw this.#counted(error);
     }
     try {
       // The submitted code is released with the frame of `#begin`: there may be many runs, and each may last.
@@ -75,6 +76,39 @@ export class RunEndpoint {
       look,
       begin: (call, input) => this.#beginWith(call, input),
     });
+  }
+
+  /**
+   * Runs what a tool supplies, with all steps of other runs.
+   *
+   * @returns the record of the run, as JSON
+   * @throws {Problem} if the run is not admitted
+   */
+  async runTool(request: IncomingMessage, response: ServerResponse, what: ToolRun): Promise<string> {
+    const { target, path } = targetOfTool(what);
+    let call: RunCall;
+    try {
+      call = await authorizeRun(request, response, target, path, this.#with);
+    } catch (error) {
+      throw this.#counted(error);
+    }
+    let outcome: Outcome | null = null;
+    try {
+      const execution = await this.#beginWith(call, await inputOfTool(call, what, this.#with));
+      cancelWith(what.signal, execution);
+      what.onBegun();
+      outcome = await execution.outcome;
+    } catch (error) {
+      const shown = await this.#report(error, call);
+      if (!call.trace) throw shown;
+    }
+    return await call.recorded!.text(call.trace!, outcome);
+  }
+
+  /** Counts a request that was not authorized. @returns the error */
+  #counted(error: unknown): unknown {
+    this.#with.runMetrics.refused(asProblem(error).code);
+    return error;
   }
 
   async #begin(call: RunCall): Promise<Execution> {
@@ -186,19 +220,28 @@ export class RunEndpoint {
   }
 
   #contextOf(call: RunCall, data: string | null): string {
-    const { request, container, caller, secrets, answer, traceparent } = call;
+    const { request, headers, container, caller, secrets, answer, traceparent } = call;
     const origin = this.#with.proxies.originOf(request);
     const { params } = caller.claims;
-    const run = { id: answer.run, container, origin, params, traceparent, isPublic: isPublic(call) };
+    const run = { id: answer.run, headers, container, origin, params, traceparent, isPublic: isPublic(call) };
     return contextText(runContext(request, targetOfTask(call), run), data, secrets?.json);
   }
 
-  /**
-   * Answers an error. If the limiter was not asked before, it is asked now: a window with nothing left comes before every
-   * fault of a body, and every answer has the rate-limit headers.
-   */
+  /** Answers an error. */
   async #refuse(cause: unknown, call: RunCall): Promise<void> {
-    const { request, secrets, answer, trace, recorded } = call;
+    const shown = await this.#report(cause, call);
+    if (call.trace && call.recorded) await call.recorded.fail(call.trace);
+    else call.answer.sendProblem(shown);
+  }
+
+  /**
+   * Logs and counts an error. If the limiter was not asked before, it is asked now: a window with nothing left comes before
+   * every fault of a body, and every answer has the rate-limit headers.
+   *
+   * @returns the error that the client receives
+   */
+  async #report(cause: unknown, call: RunCall): Promise<unknown> {
+    const { request, secrets, answer, trace } = call;
     let error = cause;
     if (!answer.hasUsage) await this.#look(call).catch((refused: unknown) => (error = limitOr(cause, refused)));
     // An error that the task throws may hold its secrets. Until the admission, the text is the service's.
@@ -209,8 +252,7 @@ export class RunEndpoint {
     else log.refusedRun(call.memory.name, namesOf(call), client, error);
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
-    if (trace && recorded) await recorded.fail(trace);
-    else answer.sendProblem(hideFault(error, call));
+    return hideFault(error, call);
   }
 }
 

@@ -11,7 +11,14 @@ async function contextOf(t: TestContext, sent: { head?: string; headers?: readon
   const { promise, resolve } = Promise.withResolvers<RunContext>();
   const port = await listening(t, {
     request: (request, response) => {
-      const run = { id: "run-1", container: "demo", origin: "https://example.com", params: {}, traceparent: null };
+      const run = {
+        headers: request.headers,
+        id: "run-1",
+        container: "demo",
+        origin: "https://example.com",
+        params: {},
+        traceparent: null,
+      };
       resolve(runContext(request, parseTarget(request.url!), run));
       response.end();
     },

@@ -1,0 +1,14 @@
+/** A run that a tool starts. Its request has the token; everything else is here. */
+export interface ToolRun {
+  readonly container: string;
+  /** The name of a task, or code. */
+  readonly what: { readonly task: string } | { readonly code: string };
+  /** The data as JSON, or null. */
+  readonly data: string | null;
+  /** A duration, as the caller wrote it; undefined if there is none. */
+  readonly timeout: string | undefined;
+  /** Cancels the run. */
+  readonly signal: AbortSignal;
+  /** Called when the run has begun, and never if it is refused. Gives back what the request held. */
+  readonly onBegun: () => void;
+}
