@@ -25,6 +25,7 @@ const ENTRIES = [
   "src/sandbox/confined/disk-check-thread.ts",
   "src/records/writer-thread.ts",
   "src/records/reader-thread.ts",
+  "src/http/mcp/schema-thread.ts",
 ];
 const SOURCES = ["src/**/*.ts", "client/src/**/*.ts", "package.json", "package-lock.json", "scripts/build.ts"];
 /** Written last, so that an interrupted build is done again. */
@@ -39,6 +40,16 @@ const guestProgram: Plugin = {
   setup: (bundler) => {
     bundler.onLoad({ filter: /\/program-texts\.ts$/ }, async () => ({
       contents: `const texts = ${JSON.stringify(await programTexts())}; export const programTexts = async () => texts;`,
+    }));
+  },
+};
+
+/** Leaves out the schema validators of the MCP library, which are as large as the rest of it. The service uses none of them. */
+const noValidator: Plugin = {
+  name: "no-validator",
+  setup: (bundler) => {
+    bundler.onLoad({ filter: /\/@modelcontextprotocol\/server\/dist\/shimsNode\.mjs$/ }, () => ({
+      contents: 'export class DefaultJsonSchemaValidator {} export { default as process } from "node:process";',
     }));
   },
 };
@@ -76,7 +87,7 @@ async function make(): Promise<void> {
     target: "node24",
     banner: { js: REQUIRE },
     legalComments: "linked",
-    plugins: [guestProgram, englishOnly],
+    plugins: [guestProgram, englishOnly, noValidator],
     write: false,
     metafile: true,
   });

@@ -117,6 +117,12 @@ export const PROBLEMS = {
     title: "The token is not valid",
     help: "The detail contains the reason, such as expired, revoked or issued by another service. Ask for a new token.",
   },
+  origin_forbidden: {
+    status: 403,
+    fault: "caller",
+    title: "Pages of this origin may not use the MCP endpoint",
+    help: "The operator permits the origin of a page with --mcp-origin. Programs that are no pages send no Origin.",
+  },
   token_forbidden: {
     status: 403,
     fault: "caller",

@@ -28,6 +28,7 @@ import { ConnectionShare } from "./http/connection-share.ts";
 import { VERSION } from "./http/headers.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
+import { loadMcp } from "./http/mcp/mcp-routes.ts";
 import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
@@ -274,7 +275,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const openConnections = new OpenConnections(server);
   // What is loaded later must be loaded now if the service's user cannot read it.
   if (identity && !(await isReadable(import.meta.filename, identity))) {
-    await Promise.all([threads.load(), loadExposition()]);
+    await Promise.all([threads.load(), loadExposition(), loadMcp()]);
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);

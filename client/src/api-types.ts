@@ -9,7 +9,7 @@ export type Problem = {
   /** what is wrong with this request */
   detail: string;
   /** stable, for programs */
-  code: "container_invalid" | "request_invalid" | "credentials_ambiguous" | "code_missing" | "code_ambiguous" | "code_too_large" | "code_syntax" | "code_shape" | "module_missing" | "code_pinned" | "task_url_invalid" | "task_url_forbidden" | "task_url_unreachable" | "task_url_status" | "task_url_too_large" | "task_url_not_code" | "task_error" | "token_missing" | "token_invalid" | "token_forbidden" | "container_suspended" | "quota_exceeded" | "not_found" | "method_not_allowed" | "precondition_failed" | "run_cancelled" | "container_limited" | "token_limited" | "container_busy" | "auth_limited" | "task_threw" | "task_timeout" | "task_stalled" | "task_blocked" | "task_memory" | "task_exited" | "result_unserializable" | "result_too_large" | "container_restarted" | "sandbox_failed" | "internal_error" | "draining" | "overloaded" | "store_unavailable" | "node_unavailable";
+  code: "container_invalid" | "request_invalid" | "credentials_ambiguous" | "code_missing" | "code_ambiguous" | "code_too_large" | "code_syntax" | "code_shape" | "module_missing" | "code_pinned" | "task_url_invalid" | "task_url_forbidden" | "task_url_unreachable" | "task_url_status" | "task_url_too_large" | "task_url_not_code" | "task_error" | "token_missing" | "token_invalid" | "origin_forbidden" | "token_forbidden" | "container_suspended" | "quota_exceeded" | "not_found" | "method_not_allowed" | "precondition_failed" | "run_cancelled" | "container_limited" | "token_limited" | "container_busy" | "auth_limited" | "task_threw" | "task_timeout" | "task_stalled" | "task_blocked" | "task_memory" | "task_exited" | "result_unserializable" | "result_too_large" | "container_restarted" | "sandbox_failed" | "internal_error" | "draining" | "overloaded" | "store_unavailable" | "node_unavailable";
   /** the id of the run */
   run?: string | undefined;
   /** what to do */
@@ -260,6 +260,15 @@ export type ContainerPage = {
   /** the `cursor` of the next page, or null */
   next: string | null;
 };
+
+export type McpMessage = {
+  jsonrpc: "2.0";
+  id?: string | number | undefined;
+  method?: string | undefined;
+  [name: string]: unknown;
+};
+
+export type Text = string;
 
 export type Health = {
   /** `ok`, or why the service takes no runs */
@@ -640,8 +649,6 @@ export type AuditPage = {
   nodes: Nodes;
 };
 
-export type Text = string;
-
 export type Envelope = {
   code: string;
   data?: unknown;
@@ -687,6 +694,12 @@ export type TaskRequest = {
   errors?: "shown" | "hidden" | undefined;
   /** `input`: the records of its runs keep the beginning of the body */
   record?: "input" | null | undefined;
+  /** whether clients of the MCP endpoint see the task as a tool, with its description and its input */
+  tool?: boolean | undefined;
+  /** the JSON Schema of what the tool takes; null: any object */
+  input?: {
+    [name: string]: unknown;
+  } | null | undefined;
   /** true: each run gets an unused guest */
   fresh?: boolean | undefined;
   /** the hosts that code may connect to, of those that the operator allows; false: none */
@@ -747,6 +760,10 @@ export type Task = {
   public: boolean;
   errors: "shown" | "hidden";
   record: "input" | null;
+  tool: boolean;
+  input: {
+    [name: string]: unknown;
+  } | null;
   /** texts by name */
   labels: {
     [name: string]: string;
@@ -788,6 +805,10 @@ export type TaskPage = {
     public: boolean;
     errors: "shown" | "hidden";
     record: "input" | null;
+    tool: boolean;
+    input: {
+      [name: string]: unknown;
+    } | null;
     /** texts by name */
     labels: {
       [name: string]: string;
@@ -827,6 +848,10 @@ export type TaskVersions = {
     public: boolean;
     errors: "shown" | "hidden";
     record: "input" | null;
+    tool: boolean;
+    input: {
+      [name: string]: unknown;
+    } | null;
     /** texts by name */
     labels: {
       [name: string]: string;
@@ -1292,6 +1317,10 @@ export interface Routes {
       labels?: string | undefined;
       /** `description` of the task, as text or as JSON, if the body is its source */
       description?: string | undefined;
+      /** `tool` of the task, as text or as JSON, if the body is its source */
+      tool?: string | undefined;
+      /** `input` of the task, as text or as JSON, if the body is its source */
+      input?: string | undefined;
     };
     body: TaskRequest;
     answer: TaskOrDryRun;
@@ -1657,6 +1686,23 @@ export interface Routes {
     };
     body: undefined;
     answer: LimitState;
+  };
+  /** Use the tools of a container */
+  "POST /mcp/{container}": {
+    path: {
+      /** the name of a container */
+      container: string;
+    };
+    query: {};
+    body: McpMessage;
+    answer: McpMessage;
+  };
+  /** Use the tools of the only container of the token, or name one in each call */
+  "POST /mcp": {
+    path: {};
+    query: {};
+    body: McpMessage;
+    answer: McpMessage;
   };
   /** Name the paths of this document and of the page of errors */
   "GET /": {

@@ -123,6 +123,11 @@ export function origin(input: string): string {
   throw new TypeError("it is not http://host:port or https://host:port without anything after it");
 }
 
+/** Parses origins of web pages. */
+export function origins(texts: readonly string[]): string[] {
+  return texts.flatMap((input) => input.split(",")).map((input) => origin(input.trim()));
+}
+
 export function hostPorts(texts: readonly string[]): HostPort[] {
   return texts.map((input) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(input.trim());

@@ -14,6 +14,7 @@ import { checkRequest } from "./check-request.ts";
 import type { ConnectionShare } from "./connection-share.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
+import { noteOrigin } from "./mcp/origin.ts";
 import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
@@ -35,13 +36,14 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const CHECK_MS = 5_000;
 
 type ListenerDependencies = RunDependencies &
-  Omit<ApiDependencies, "dryRun"> & { readonly connections: Pick<ConnectionShare, "admits"> };
+  Omit<ApiDependencies, "dryRun" | "runTool"> & { readonly connections: Pick<ConnectionShare, "admits"> };
 
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
 export function createListener(config: Config, dependencies: ListenerDependencies): Server {
   const runs = new RunEndpoint(dependencies);
   const dryRun: ApiDependencies["dryRun"] = (...call) => runs.dryRun(...call);
-  const api = getRequestListener(makeApi({ ...dependencies, dryRun }).fetch, {
+  const runTool: ApiDependencies["runTool"] = (...call) => runs.runTool(...call);
+  const api = getRequestListener(makeApi({ ...dependencies, dryRun, runTool }).fetch, {
     overrideGlobalObjects: false,
     errorHandler: (error) => refuseTarget(error, dependencies),
   });
@@ -62,6 +64,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     if (!runTarget) {
       if (hasBody(request)) lingerAtEnd(response);
       holdWrites(response, () => clientNetwork(proxies.clientOf(request)));
+      noteOrigin(request, proxies);
       // The adapter makes a URL of Host and target, which fails for some legal hosts. The API reads only the target.
       request.headers.host = "localhost";
       void api(request, response);

@@ -10,9 +10,9 @@ import { type JudgedRequest, judgeTokenRequest } from "../tokens/judge-request.t
 import type { Payload } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { TokenRequest } from "../tokens/token-request.ts";
+import type { InputSchema } from "./input-schema.ts";
 import type { TaskCode } from "./task-code.ts";
 import type { TaskMembers } from "./task-request.ts";
-import type { InputSchema } from "./input-schema.ts";
 import { type ErrorVisibility, pinOf, type Task } from "./task.ts";
 import { faultOfToolName } from "./tool-name.ts";
 

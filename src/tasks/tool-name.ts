@@ -9,7 +9,8 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Returns the fault of a task that is a tool, because of its name, or null. The tool has the name of the task. */
 export function faultOfToolName(name: string): string | null {
-  if (!NAME.test(name)) return "requires a name of 1 to 64 letters, digits, _ and -, because clients refuse other tools";
+  if (!NAME.test(name))
+    return "requires a name of 1 to 64 letters, digits, _ and -, because clients refuse other tools";
   const isOwn = (OWN_TOOLS as readonly string[]).includes(name);
   return isOwn ? `requires another name, because the service itself has a tool ${name}` : null;
 }

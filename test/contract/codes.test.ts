@@ -88,6 +88,7 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
   task_error: () => run("(cb) => cb(new Error('called back'))"),
   token_missing: () => run("1", { token: null }),
   token_invalid: () => run("1", { token: "no.token.atall" }),
+  origin_forbidden: () => service.request("POST", "/mcp", { json: {}, headers: { origin: "https://evil.example" } }),
   token_forbidden: async () => run("1", { token: await service.issue({ containers: ["other"] }) }),
   quota_exceeded: async () => {
     const token = await service.issue({ containers: ["codes"], can: ["run", "issue"], depth: 1 });

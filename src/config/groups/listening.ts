@@ -1,5 +1,5 @@
 import { many, one, type Settings } from "../setting.ts";
-import { boolean, cidrs, file, integer, text } from "../values.ts";
+import { boolean, cidrs, file, integer, origins, text } from "../values.ts";
 
 export interface ListeningConfig {
   readonly host: string;
@@ -9,6 +9,7 @@ export interface ListeningConfig {
   readonly trustProxy: readonly string[];
   readonly insecureHttp: boolean;
   readonly queryKey: boolean;
+  readonly mcpOrigin: readonly string[];
 }
 
 export const LISTENING: Settings<ListeningConfig> = {
@@ -24,6 +25,12 @@ export const LISTENING: Settings<ListeningConfig> = {
     cidrs,
   ),
   insecureHttp: one("--insecure-http", false, "listen beyond loopback without TLS", boolean),
+  mcpOrigin: many<readonly string[]>(
+    "--mcp-origin <origin>",
+    [],
+    "origin of web pages that may use /mcp, such as https://agents.example; stops pages that reach the service by DNS rebinding",
+    origins,
+  ),
   queryKey: one("--no-query-key", true, "take tokens from the Authorization header only", boolean),
 };
 

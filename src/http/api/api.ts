@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 
+import { serveMcp } from "../mcp/mcp-routes.ts";
 import { asProblem } from "../problem.ts";
 import { parseTarget } from "../target.ts";
 import { serveAudit } from "./audit-routes.ts";
@@ -30,6 +31,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
     run: { DELETE: cancelRoute(dependencies) },
   });
   serveMetrics(api, dependencies);
+  serveMcp(api, dependencies);
   servePublic(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path, pathsOf(api))));
   api.onError((error, call) => {

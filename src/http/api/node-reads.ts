@@ -60,17 +60,34 @@ export async function answerOfAll<T>(
 ): Promise<Response> {
   const { family } = reader;
   if (isOfNode) return nodeAnswer(await kind.write(await read(), family));
-  if (nodes === null) return write(await read(), ALONE);
   const target = otherTarget ?? publicTarget(parseTarget(call.env.incoming.url!));
+  const { merged, count } = await mergedOfAll(nodes, reader, target, kind, read);
+  return write(merged, count);
+}
+
+/**
+ * Reads the parts of all nodes, and merges them.
+ *
+ * @param target what the other nodes are asked
+ * @param read reads the part of this node
+ */
+export async function mergedOfAll<T>(
+  nodes: ApiDependencies["nodes"],
+  reader: Reader,
+  target: string,
+  kind: AnswerKind<T>,
+  read: () => Promise<T>,
+): Promise<{ readonly merged: T; readonly count: NodeCount }> {
+  if (nodes === null) return { merged: await read(), count: ALONE };
   const reading = read();
   // A failed read rejects `merge`, which awaits it. Until then it must not count as a rejection without a handler.
   reading.catch(() => {});
   let merged!: T;
   const merge = async (parts: readonly T[]): Promise<void> => {
-    merged = await kind.merge([await reading, ...parts], family);
+    merged = await kind.merge([await reading, ...parts], reader.family);
   };
   const count = await nodes.askAll(reader, { method: "GET", target }, () => kind.newReader(), merge);
-  return write(merged, count);
+  return { merged, count };
 }
 
 /**

@@ -31,6 +31,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
+import type { ToolRun } from "../tool-run.ts";
 import { limitsItself, setOwner } from "../unread.ts";
 import { endCount, endPart, type FamilyRequests } from "./family-requests.ts";
 import { methodHint } from "./method-hints.ts";
@@ -79,6 +80,13 @@ export interface ApiDependencies {
     response: ServerResponse,
     what: { readonly ref: TaskRef; readonly by: Caller; readonly readDraft: () => Promise<DraftTask> },
   ) => Promise<string>;
+  /**
+   * Runs what a tool supplies.
+   *
+   * @returns the record of the run, as JSON
+   * @throws {Problem} if the token may not run it, and if the run is not admitted
+   */
+  readonly runTool: (request: IncomingMessage, response: ServerResponse, what: ToolRun) => Promise<string>;
   /** Cancels a run. @returns false if the token may not cancel a run with this id, or there is none in flight. */
   readonly cancel: (container: string, run: string, by: Caller) => boolean;
   /** Returns why the service would refuse all runs now, or null if it accepts runs. */

@@ -6,7 +6,7 @@ import type { TaskRef } from "../../tasks/definition.ts";
 import { noSuchTask } from "../../tasks/not-found.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
-import type { CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
+import type { Changed, CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { requireContainer, requireVerb } from "../permissions.ts";
 import { containerName, taskName } from "../target.ts";
@@ -68,10 +68,8 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         if (query.dryRun) return await dryRun(call, ref, by, dependencies);
         await issueRate.look(by);
         const members = await readTaskMembers(call, dependencies, by);
-        const check = codeCheck(ref, by, dependencies);
-        const { task, change, dropped } = await tasks.put(ref, members, by, conditionOf(call), check);
-        // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
-        if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
+        const put = { ref, members, by, condition: conditionOf(call) };
+        const { task, change, dropped } = await putTask(call, put, dependencies);
         return answer(change === "made" ? 201 : 200, task, {}, hintOfDropped(dropped));
       },
       DELETE: async (call) => {
@@ -101,6 +99,26 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       return answer(200, task);
     },
   });
+}
+
+export interface TaskPut {
+  readonly ref: TaskRef;
+  readonly members: unknown;
+  readonly by: Caller;
+  readonly condition: Condition;
+}
+
+/** Creates or changes a task, after a check of its code, and records that. @throws {Problem} as `Tasks.put` */
+export async function putTask(
+  call: Call,
+  { ref, members, by, condition }: TaskPut,
+  dependencies: ApiDependencies,
+): Promise<Changed> {
+  const changed = await dependencies.tasks.put(ref, members, by, condition, codeCheck(ref, by, dependencies));
+  const { task, change } = changed;
+  // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
+  if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
+  return changed;
 }
 
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
@@ -147,7 +165,8 @@ async function authorize(call: Call, dependencies: ApiDependencies): Promise<{ r
   return { ref: { container, name }, by };
 }
 
-function requireTasksVerb(by: Caller, container: string): void {
+/** @throws {Problem} `token_forbidden` */
+export function requireTasksVerb(by: Caller, container: string): void {
   requireVerb(by.claims, "tasks", "reading and changing tasks");
   requireContainer(by.claims, container, "tasks");
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { VERSION } from "../headers.ts";
 import { CONTAINER_OPERATIONS } from "./container-operations.ts";
 import { HEADERS, headersOf, REQUEST_HEADERS } from "./header-table.ts";
+import { MCP_OPERATIONS } from "./mcp-operations.ts";
 import { describeMembers } from "./members.ts";
 import { type Content, type Operation, SCHEMAS, type SuccessAnswer } from "./operation.ts";
 import { ProblemResponses } from "./problem-responses.ts";
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RECORD_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...CONTAINER_OPERATIONS,
+  ...MCP_OPERATIONS,
   ...PUBLIC_OPERATIONS,
 ];
 

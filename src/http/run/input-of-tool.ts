@@ -36,7 +36,7 @@ export async function inputOfTool(
   const options = timeout === undefined ? {} : { timeout };
   const rest = { data, options, body: null, release: () => {} };
   if (!("code" in what)) {
-    const kept = task?.record === "input" && data !== null ? new KeptInput() : null;
+    const kept = task?.record === "input" && data !== null ? new KeptInput(config.inputLimit) : null;
     kept?.add(Buffer.from(data!));
     return { ...rest, code: null, kept };
   }

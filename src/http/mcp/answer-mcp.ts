@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+
+import type { Call } from "../api/route.ts";
+import { VERSION } from "../headers.ts";
+import { asProblem } from "../problem.ts";
+import { callTool } from "./call-tool.ts";
+import { cancelCall } from "./cancellations.ts";
+import { instructionsFor } from "./instructions.ts";
+import { listTools } from "./list-tools.ts";
+import type { McpCall, McpTarget } from "./mcp-call.ts";
+import { readMessage } from "./message-body.ts";
+
+export { loadInputCheck } from "./input-check.ts";
+
+/** The header with which a client of 2025 names its session. */
+const SESSION = "mcp-session-id";
+/** A session of this service, or of another one that a client has remembered. */
+const SESSION_FORM = /^[\x21-\x7e]{1,128}$/;
+/** The headers that the protocol reads. */
+const READ = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", SESSION];
+
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+/**
+ * Answers a message of a client of the protocol of 2026 or 2025. The service keeps no session: a session only names the calls
+ * of one client, so that it can cancel them.
+ *
+ * @throws {Problem} `code_too_large`, `overloaded`
+ */
+export async function answerMcp(call: Call, target: McpTarget): Promise<Response> {
+  const { incoming, outgoing } = call.env;
+  const session = String(incoming.headers[SESSION] ?? "");
+  const received: McpCall = {
+    ...target,
+    call,
+    session: SESSION_FORM.test(session) ? session : null,
+    release: () => {},
+  };
+  let message: unknown;
+  try {
+    ({ message, release: received.release } = await readMessage(received));
+  } catch (error) {
+    const { code, message: detail } = asProblem(error);
+    if (code !== "request_invalid") throw error;
+    return refusal(PARSE_ERROR, detail);
+  }
+  if (Array.isArray(message)) return refusal(INVALID_REQUEST, "send each message in a request of its own");
+  const { method, params } = (message ?? {}) as { method?: unknown; params?: unknown };
+  if (method === "notifications/cancelled") cancelCall(received, params);
+  const handler = createMcpHandler(() => serverFor(received), {
+    // Nothing that a client could subscribe to changes.
+    maxSubscriptions: 0,
+    onerror: (error) => target.log.pino.debug({ err: error }, "a message of an MCP client was refused"),
+  });
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const response = await handler.fetch(requestOf(call, gone.signal), { parsedBody: message });
+  if (method === "initialize" && received.session === null) response.headers.set(SESSION, randomUUID());
+  return response;
+}
+
+function serverFor(received: McpCall): McpServer {
+  const server = new McpServer(
+    { name: "caisson", title: "caisson", version: VERSION },
+    { capabilities: { tools: {} }, instructions: instructionsFor(received), jsonSchemaValidator: NO_VALIDATOR },
+  );
+  server.server.setRequestHandler("tools/list", ({ params }) => listTools(received, params?.cursor));
+  server.server.setRequestHandler("tools/call", ({ params }, { mcpReq }) => callTool(received, mcpReq.id, params));
+  return server;
+}
+
+/** The tools check what they take themselves, and the service asks no user. A validator would take milliseconds to make. */
+const NO_VALIDATOR = {
+  getValidator: (): never => {
+    throw new Error("no schema of this server is checked here");
+  },
+};
+
+function requestOf(call: Call, signal: AbortSignal): Request {
+  const { incoming } = call.env;
+  const headers = READ.flatMap((name): [string, string][] => {
+    const value = incoming.headers[name];
+    return typeof value === "string" ? [[name, value]] : [];
+  });
+  return new Request("http://localhost/mcp", { method: "POST", headers, signal });
+}
+
+function refusal(code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status: 400 });
+}

@@ -1,0 +1,45 @@
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
+
+import { asProblem } from "../problem.ts";
+import { checkInput } from "./input-check.ts";
+import { findOwnTool, findTaskTool } from "./list-tools.ts";
+import type { McpCall } from "./mcp-call.ts";
+import { refused } from "./refused.ts";
+import { runTool } from "./run-tool.ts";
+import { readArguments, type ToolResult } from "./tool.ts";
+
+/** What a client calls. */
+interface CallParams {
+  readonly name: string;
+  readonly arguments?: Record<string, unknown> | undefined;
+}
+
+/**
+ * Calls a tool. A refusal is a result too, so that the model reads it.
+ *
+ * @param id the id of the message
+ * @throws {ProtocolError} if the token has no tool with this name
+ */
+export async function callTool(received: McpCall, id: string | number, params: CallParams): Promise<ToolResult> {
+  const { name, arguments: given = {} } = params;
+  try {
+    const own = findOwnTool(name, received);
+    if (own) return await own.call({ received, id, ...readArguments(own, received, given) } as never);
+    const task = await findTaskTool(name, received);
+    if (!task)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `there is no tool ${JSON.stringify(name.slice(0, 128))}`,
+      );
+    await checkInput(task, given, received.by.family);
+    const data = JSON.stringify(given);
+    return await runTool(received, id, { container: task.container, what: { task: name }, data, timeout: undefined });
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const problem = asProblem(error);
+    if (problem.code === "internal_error") received.log.pino.error({ err: problem.options.cause }, "a tool failed");
+    return refused(problem);
+  } finally {
+    received.release();
+  }
+}

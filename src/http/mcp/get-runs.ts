@@ -1,0 +1,120 @@
+import { z } from "zod";
+
+import { Problem } from "../../errors.ts";
+import { RecordReader } from "../../nodes/answers/run.ts";
+import { runPages } from "../../nodes/answers/runs.ts";
+import { readerOf } from "../../nodes/reader.ts";
+import { RUN_STATUSES, type RunEntry, type RunStatus } from "../../records/record.ts";
+import { visibleRecord } from "../../records/visible.ts";
+import { mustRead, seesTasks } from "../api/may-read.ts";
+import { askForRun, mergedOfAll } from "../api/node-reads.ts";
+import { taskName } from "../target.ts";
+import { cut } from "./cut.ts";
+import type { McpCall } from "./mcp-call.ts";
+import { textOf } from "./record-result.ts";
+import { MAX_TEXT_BYTES } from "./refused.ts";
+import type { OwnTool, ToolResult } from "./tool.ts";
+
+interface Given {
+  readonly run?: string;
+  readonly status?: RunStatus;
+  readonly task?: string;
+  readonly q?: string;
+  readonly limit?: number;
+}
+
+const MAX_RUNS = 50;
+const DEFAULT_RUNS = 10;
+/** The most characters that are searched for. */
+const MAX_TEXT_CHARS = 256;
+
+/** Shows the latest runs, or the record of one. */
+export const GET_RUNS: OwnTool<Given> = {
+  name: "get_runs",
+  title: "Read runs",
+  verb: "logs",
+  isReadOnly: true,
+  schema: z.strictObject({
+    run: z.string().optional().meta({ description: "the id of a run: shows only this run, with its console" }),
+    status: z.enum(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(", ")}`).optional(),
+    task: z.string().optional().meta({ description: "only runs of this task" }),
+    q: z
+      .string()
+      .max(MAX_TEXT_CHARS)
+      .optional()
+      .meta({ description: "only runs with this text in their error or console" }),
+    limit: z
+      .int()
+      .min(1)
+      .max(MAX_RUNS)
+      .optional()
+      .meta({ description: `the most runs; default: ${DEFAULT_RUNS}` }),
+  }),
+  describe: () =>
+    "Lists the latest runs of the container with their errors. With run, it shows one run with its console.",
+  call: async ({ received, container, given }) => {
+    mustRead(received.by, container);
+    return given.run === undefined
+      ? await listRuns(received, container, given)
+      : await oneRun(received, container, given.run);
+  },
+};
+
+async function listRuns(received: McpCall, container: string, given: Given): Promise<ToolResult> {
+  const { by, records, nodes } = received;
+  const { status, task, q = "", limit = DEFAULT_RUNS } = given;
+  const query = {
+    ...{
+      container,
+      task: task === undefined ? null : taskName(task),
+      statuses: status === undefined ? null : [status],
+    },
+    ...{ sinceMs: null, untilMs: null, text: q || null, after: null, count: limit, permitted: [container] },
+  };
+  const search = new URLSearchParams({
+    limit: String(limit),
+    ...(status && { status }),
+    ...(task && { task }),
+    ...(q && { q }),
+  });
+  const target = `/api/runs/${encodeURIComponent(container)}?${search.toString()}`;
+  const read = (): ReturnType<typeof records.list> => records.list(query, by.family);
+  const { merged, count } = await mergedOfAll(nodes, readerFor(received), target, runPages(query), read);
+  const entries = merged.runs.map(({ entry }) => entry());
+  const lines = entries.length === 0 ? ["There are no such runs."] : entries.map(line);
+  if (count.answered < count.asked) lines.push(`${count.asked - count.answered} nodes did not answer.`);
+  const structuredContent = { runs: entries, nodes: count };
+  return { content: [{ type: "text", text: cut(lines.join("\n"), MAX_TEXT_BYTES) }], structuredContent };
+}
+
+async function oneRun(received: McpCall, container: string, run: string): Promise<ToolResult> {
+  const { by, records } = received;
+  const found = await records.get(container, run, by.family);
+  const reading = { by, reader: readerFor(received), isOfNode: false };
+  const request = { method: "GET", container, run } as const;
+  const record = found?.record ?? (await askForRun(received, reading, request, () => new RecordReader(container, run)));
+  if (!record) throw noSuchRun();
+  const shown = visibleRecord(record, seesTasks(by));
+  // A record that is read later has no result.
+  const text = shown.error === null ? textOf({ ...shown, result: "(results are not kept)" }) : textOf(shown);
+  return { content: [{ type: "text", text }], structuredContent: { ...shown } };
+}
+
+function noSuchRun(): Problem {
+  return new Problem("not_found", "no run with this id is kept here; its record may have been removed", {
+    hint: "get_runs without run lists the latest runs.",
+  });
+}
+
+function readerFor({ by, nodes, proxies, call }: McpCall): ReturnType<typeof readerOf> {
+  return readerOf(by, nodes === null ? "" : proxies.clientOf(call.env.incoming));
+}
+
+function line({ run, startedAt, task, status, error, ms }: RunEntry): string {
+  const what = task === null ? "" : ` ${task}`;
+  const time = ms.run === null ? "" : ` ${Math.round(ms.run)} ms`;
+  if (error === null) return `${startedAt} ${run}${what} ${status}${time}`;
+  const { code, name, message, at } = error;
+  const where = at ? ` at ${at.file}:${at.line}:${at.column}` : "";
+  return `${startedAt} ${run}${what} ${status}${time}: ${name ?? code}: ${cut(message, MAX_TEXT_CHARS)}${where}`;
+}

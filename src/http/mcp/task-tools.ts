@@ -1,0 +1,119 @@
+import { z } from "zod";
+
+import { Problem } from "../../errors.ts";
+import { nextTurn } from "../../next-turn.ts";
+import type { Task } from "../../tasks/task.ts";
+import { putTask, requireTasksVerb } from "../api/task-routes.ts";
+import { taskName } from "../target.ts";
+import { cut } from "./cut.ts";
+import { MAX_TEXT_BYTES } from "./refused.ts";
+import type { OwnTool, ToolResult } from "./tool.ts";
+
+interface Saved {
+  readonly name: string;
+  readonly code: string;
+  readonly description?: string;
+  readonly input?: Readonly<Record<string, unknown>>;
+  readonly tool?: boolean;
+  readonly timeout?: string;
+}
+
+interface Listed {
+  readonly name?: string;
+  readonly cursor?: string;
+}
+
+const NAME = z.string("must be the name of a task");
+/** The most tasks of a list. */
+const MAX_TASKS = 100;
+
+/** Creates or changes a named task. It can change the members that its arguments have, and no others. */
+export const SAVE_TASK: OwnTool<Saved> = {
+  name: "save_task",
+  title: "Save a task",
+  verb: "tasks",
+  isReadOnly: false,
+  schema: z.strictObject({
+    name: NAME.meta({ description: "1 to 64 letters, digits, _ and -" }),
+    code: z.string("must be the code, as text").meta({
+      description: "the code of the task: export default async (context) => ..., where context.body is the input",
+    }),
+    description: z.string().optional().meta({ description: "what the tool does, for the model that calls it" }),
+    input: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'the JSON Schema of the input, with "type": "object"' }),
+    tool: z.boolean().optional().meta({ description: "whether the task becomes a tool of this server; default: true" }),
+    timeout: z.string().optional().meta({ description: "the longest that a run may take, such as 5s" }),
+  }),
+  describe: () =>
+    "Saves code as a named task, which then is a tool of this server. A task of the same name gets a new version; members that are left out stay as they were. Try the code with run_code first. The code must return its value: unlike in run_code, a last expression is not enough.",
+  call: async ({ received, container, given }) => {
+    const { by, call, issueRate } = received;
+    requireTasksVerb(by, container);
+    const { name, tool, ...members } = given;
+    const ref = { container, name: taskName(name) };
+    await issueRate.look(by);
+    const before = tool === undefined ? await received.tasks.find(container, name) : null;
+    const put = { ref, members: { ...members, tool: tool ?? before?.tool ?? true }, by, condition: () => {} };
+    const { task, change, dropped } = await putTask(call, put, received);
+    const done = { made: "created", changed: "changed", none: "unchanged" }[change];
+    const lost = dropped.length === 0 ? "" : " Other code does not keep the secrets of the task.";
+    return resultOf(`The task ${task.name} is ${done}: version ${task.version}.${lost}`, { task: shown(task), change });
+  },
+};
+
+/** Lists the named tasks, or shows one with its code. */
+export const LIST_TASKS: OwnTool<Listed> = {
+  name: "list_tasks",
+  title: "List tasks",
+  verb: "tasks",
+  isReadOnly: true,
+  schema: z.strictObject({
+    name: NAME.optional().meta({ description: "shows only this task, with its code" }),
+    cursor: NAME.optional().meta({ description: "next of the previous page" }),
+  }),
+  describe: () =>
+    "Lists the named tasks of the container, with their versions. With name, it shows one task with its code.",
+  call: async ({ received, container, given: { name, cursor = "" } }) => {
+    const { by, tasks } = received;
+    requireTasksVerb(by, container);
+    if (name !== undefined) {
+      const task = await tasks.find(container, taskName(name));
+      if (!task) throw noSuchTask();
+      const code = task.inline ? await tasks.codeOf(task, by.family) : null;
+      const text = code === null ? `(code of ${task.caller.claims.code?.url ?? "a URL"})` : code.code;
+      return resultOf(`${line(task)}\n${JSON.stringify(task.input)}\n\n${text}`, { task: { ...shown(task), ...code } });
+    }
+    const found: Task[] = [];
+    for (let after = cursor; found.length < MAX_TASKS; after = found.at(-1)!.name) {
+      // A task with the most params takes milliseconds to read.
+      await nextTurn(by.family);
+      const [task] = await tasks.list(container, after, 1);
+      if (!task) break;
+      found.push(task);
+    }
+    const next = found.length === MAX_TASKS ? found.at(-1)!.name : null;
+    const lines = found.length === 0 ? ["There are no tasks."] : found.map(line);
+    if (next !== null) lines.push(`More follow after ${next}: set cursor.`);
+    return resultOf(lines.join("\n"), { tasks: found.map(shown), next });
+  },
+};
+
+function noSuchTask(): Problem {
+  return new Problem("not_found", "the container has no task with this name", {
+    hint: "list_tasks without name lists the tasks.",
+  });
+}
+
+function line({ name, version, tool, description }: Task): string {
+  return `${name}, version ${version}${tool ? ", a tool" : ""}${description === null ? "" : `: ${description}`}`;
+}
+
+function shown({ name, version, tool, input, description, public: isPublic, at }: Task): object {
+  return { name, version, tool, input, description, public: isPublic, changedAt: new Date(at).toISOString() };
+}
+
+function resultOf(text: string, structuredContent: Record<string, unknown>): ToolResult {
+  return { content: [{ type: "text", text: cut(text, MAX_TEXT_BYTES) }], structuredContent };
+}
