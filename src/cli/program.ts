@@ -16,6 +16,7 @@ import { limitsCommand } from "./limits.ts";
 import { loginCommand } from "./login.ts";
 import { logoutCommand } from "./logout.ts";
 import { logsCommand } from "./logs.ts";
+import { mcpCommand } from "./mcp.ts";
 import { refuseFlagsOfNpm } from "./npm-flags.ts";
 import { restoreCommand } from "./restore.ts";
 import { runCommand } from "./run.ts";
@@ -31,7 +32,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run and deploy code:": [runCommand, initCommand, deployCommand, tasksCommand, logsCommand, runsCommand],
   "Use and manage a service:": [
     ...[loginCommand, logoutCommand, whoamiCommand, tokensCommand, containersCommand, limitsCommand],
-    ...[usageCommand, auditCommand, healthCommand],
+    ...[usageCommand, auditCommand, healthCommand, mcpCommand],
   ],
   "On the machine of the service:": [serveCommand, doctorCommand, keysCommand, backupCommand, restoreCommand],
 };

@@ -23,6 +23,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
     ...["--cap-add", "--cap-drop", "--cpus", "--memory", "--name", "--pids-limit", "--privileged"],
     ...["--read-only", "--runtime", "--security-opt", "--tmpfs"],
   ],
+  "claude code": ["--header", "--transport"],
   esbuild: ["--platform"],
   npm: ["--global", "--save-exact", "--save-optional"],
   "scripts of this project": ["--check", "--only", "--quick", "--write"],

@@ -32,7 +32,7 @@ describe("the schema of an input", () => {
       assert.equal(faultOfInputSchema(z.toJSONSchema(invoice, { target })), null);
       assert.equal(faultOfInputSchema(z.toJSONSchema(node, { target })), null);
     }
-    assert.equal(faultOfInputSchema(object({ "x-order": 1, if: true, then: false, items: [true] })), null);
+    assert.equal(faultOfInputSchema(object({ "x-order": 1, if: true, else: false, items: [true] })), null);
   });
 
   const FAULTS: [title: string, schema: unknown, fault: RegExp][] = [
