@@ -15,6 +15,7 @@ const CHALLENGES: Readonly<Record<string, string>> = {
   token_invalid: 'Bearer realm="caisson", error="invalid_token"',
   token_forbidden: 'Bearer realm="caisson", error="insufficient_scope"',
   // No other token would help.
+  origin_forbidden: 'Bearer realm="caisson"',
   container_suspended: 'Bearer realm="caisson"',
   // A token with a wider scope would help: an administrator's token has no quota.
   quota_exceeded: 'Bearer realm="caisson", error="insufficient_scope"',
