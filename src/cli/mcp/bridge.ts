@@ -64,7 +64,7 @@ export class Bridge {
     try {
       await this.#send(message, line, controller.signal);
     } catch (error) {
-      // Nobody waits for the answer to a cancelled request.
+      // The client has cancelled the request, and ignores an answer.
       if (controller.signal.aborted) return;
       this.#fail(id, `the service was not reached: ${reasonOf(error)}`);
     } finally {
