@@ -2,7 +2,7 @@ import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
-import { countText } from "./compilation-cache.ts";
+import { countText } from "./compilation-flags.ts";
 import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";

@@ -1,5 +1,6 @@
 import vm from "node:vm";
 
+import { compiledWhole } from "./compilation-flags.ts";
 import { BODY_PARAMETERS, type ModuleBody } from "./module-body.ts";
 import { mayUseContext } from "./scope-context.ts";
 import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
@@ -56,7 +57,8 @@ export function compileModuleBody({ head, text, tail, trial }: ModuleBody, filen
   const origin = { filename, columnOffset: -head.length, importModuleDynamically };
   try {
     if (trial !== null) compileFunction(head + trial + tail, BODY_PARAMETERS);
-    return compileFunction(head + text + tail, BODY_PARAMETERS, origin) as EvaluateModule;
+    const source = head + text + tail;
+    return compiledWhole(source.length, () => compileFunction(source, BODY_PARAMETERS, origin)) as EvaluateModule;
   } catch {
     return null;
   }
@@ -113,8 +115,11 @@ function parseWith(
       takesContext,
       text: source.slice(prefix.length, prefix.length + text.length),
     });
-    if (!awaits) return compiled(compileFunction(source, takesContext ? WITH_CONTEXT : PARAMETERS, origin));
-    const script = new Script(source, origin);
+    if (!awaits) {
+      const parameters = takesContext ? WITH_CONTEXT : PARAMETERS;
+      return compiled(compiledWhole(source.length, () => compileFunction(source, parameters, origin)));
+    }
+    const script = compiledWhole(source.length, () => new Script(source, origin));
     // The constructor parses the body separately, so it rejects a text that closes the wrapper's brace and opens another.
     AsyncFunction(head + text + tail);
     return compiled(script.runInThisContext());

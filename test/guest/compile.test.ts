@@ -65,6 +65,12 @@ describe("the forms of code", () => {
     });
   }
 
+  it("mean the same in a guest that has had many texts", async () => {
+    await using used = await GuestProcess.start();
+    await used.sendTexts(120);
+    for (const [title, text, value] of VALUES) assert.deepEqual(await used.value(text), value, title);
+  });
+
   it("the types of code sent as TypeScript are stripped before it is parsed", async () => {
     assert.equal(await guest.value("const a = 1, b = 2, c = 0; return a as number", {}, { typescript: true }), 1);
   });

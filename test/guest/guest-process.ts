@@ -187,6 +187,11 @@ export class GuestProcess {
     return JSON.parse(result);
   }
 
+  /** Runs this number of different texts. After the first hundred, a guest compiles texts in another way. */
+  async sendTexts(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) await this.run(`${index}`);
+  }
+
   /** Returns the fault of a run. Throws if the run has none. */
   async fault(source: string, context: Partial<RunContext> = {}, options: CodeOptions = {}): Promise<FaultMessage> {
     const outcome = await this.run(source, context, options);

@@ -53,6 +53,15 @@ describe("the position of an error", () => {
     });
   }
 
+  it("is the same in a guest that has had many texts", async () => {
+    await using used = await GuestProcess.start();
+    await used.sendTexts(120);
+    for (const [title, text, line, column] of THROWN) {
+      const { at: found } = await used.fault(text);
+      assert.deepEqual([found?.line, found?.column], [line, column], title);
+    }
+  });
+
   it("has a frame of the submitted text, with its types and its semicolons", async () => {
     assert.equal((await at("6 * null.x; // no"))?.frame, "> 1 | 6 * null.x; // no\n    |          ^");
     assert.equal(

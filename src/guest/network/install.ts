@@ -1,7 +1,7 @@
 import type v8Module from "node:v8";
 
 import { TO_GUEST } from "../../wire/messages.ts";
-import { stopCompilationCache } from "../compilation-cache.ts";
+import { stopCompilationCache } from "../compilation-flags.ts";
 import { type Carrier, setCarrier } from "./carrier.ts";
 import { patchConnect } from "./connect.ts";
 import { patchDns } from "./dns.ts";
