@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 
 import type { RunRecord } from "../../src/records/record.ts";
 import { makeHome, NO_WALL, type Service, startService } from "./service.ts";
-import { until } from "./until.ts";
+import { pause, until } from "./until.ts";
 
 const FAILING = 'console.log("before the fault");\nconst total = null;\nreturn total.length;';
 
 async function logsToken(service: Service, container: string): Promise<string> {
-  return service.issue({ containers: [container], can: ["logs"], expiresIn: "1h" });
+  return service.issue({ containers: [container], can: ["logs"], expiresIn: "48h" });
 }
 
 async function runsOf(service: Service, container: string, query: Record<string, string> = {}): Promise<RunRecord[]> {
@@ -21,10 +21,15 @@ async function inputOf(service: Service, run: string): Promise<string | undefine
   return ((await service.request("GET", `/api/runs/h-input/${run}`)).json() as RunRecord).input;
 }
 
+/** An option of Node: the clock of a day ago. */
+const YESTERDAY = `--import=data:text/javascript,${encodeURIComponent(
+  "const now = Date.now; Date.now = () => now() - 86_400_000;",
+)}`;
+
 describe("the history of runs", () => {
-  it("shows a customer the line, the stack and the console of a failure after a restart", async () => {
+  it("shows a customer the line, the stack and the console of yesterday's failure after a restart", async () => {
     await using home = await makeHome();
-    const first = await startService(NO_WALL, home);
+    const first = await startService(NO_WALL, { ...home, nodeOptions: YESTERDAY });
     const failed = await first.run("h-acme", FAILING);
     assert.equal(failed.status, 500);
     const run = failed.headers["caisson-run"]!;
@@ -39,6 +44,7 @@ describe("the history of runs", () => {
         [run],
       );
       const record = (await second.request("GET", `/api/runs/h-acme/${run}`, { token })).json() as RunRecord;
+      assert.ok(Date.parse(record.startedAt) < Date.now() - 80_000_000, record.startedAt);
       assert.equal(record.error!.name, "TypeError");
       assert.equal(record.error!.at!.line, 3);
       assert.match(record.error!.at!.frame!, /return total\.length/);
@@ -65,7 +71,7 @@ describe("the history of runs", () => {
       const { usage } = (await first.request("GET", "/api/usage?by=container")).json() as { usage: object[] };
       return usage.length > 0;
     }, "the run is counted on disk");
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await pause(1_500);
     await first.kill9();
     const second = await startService(NO_WALL, home);
     try {

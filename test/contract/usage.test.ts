@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import { Agent, request } from "node:http";
 import { after, before, describe, it } from "node:test";
 
 import type { UsageRow } from "../../src/records/usage/usage.ts";
+import { isLong } from "../long.ts";
 import { openUsage } from "../records/usage/folder.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { pause } from "./until.ts";
 
 const HOUR_MS = 3_600_000;
 /** When a family used more containers than an answer has entries. */
@@ -178,3 +181,67 @@ it("runs over HTTP are counted by outcome at once, and refused requests by code,
     await second.stop();
   }
 });
+
+it("equals the admitted runs over HTTP after restarts and kill -9, over all tokens and outcomes", async (t) => {
+  await using place = await makeHome();
+  // `npm run test:long` has 100,000 runs. `test/records/usage/restarts.test.ts` has them without HTTP.
+  const [starts, runs] = isLong ? [10, 10_000] : [2, 400];
+  const answered = { ok: 0, threw: 0 };
+  for (let round = 0; round < starts; round++) {
+    const at = await startService(NO_WALL, place);
+    const tokens: string[] = [];
+    for (let each = 0; each < 4; each++) tokens.push(await at.issue({ containers: [`sum-${each}`], can: ["run"] }));
+    const { ok, threw } = await runAll(at, tokens, runs);
+    answered.ok += ok;
+    answered.threw += threw;
+    if (round % 2 === 1) await at.stop();
+    else {
+      // The last second before the kill may be lost.
+      await pause(2_000);
+      await at.kill9();
+    }
+  }
+  t.diagnostic(`${answered.ok + answered.threw} runs`);
+  assert.equal(answered.ok + answered.threw, starts * runs);
+  const last = await startService(NO_WALL, place);
+  try {
+    for (const by of ["container", "task", "token"]) {
+      const answer = await last.request("GET", "/api/usage", { query: { by, step: "day" } });
+      const { usage } = answer.json() as { usage: UsageRow[] };
+      const sum = (status: string): number => usage.reduce((all, row) => all + (row.runs[status] ?? 0), 0);
+      assert.deepEqual({ ok: sum("ok"), threw: sum("threw") }, answered, by);
+    }
+  } finally {
+    await last.stop();
+  }
+});
+
+/** Runs code over 16 connections: one of ten runs throws. @returns the answers by their outcome */
+async function runAll(
+  { port }: Service,
+  tokens: readonly string[],
+  count: number,
+): Promise<{ ok: number; threw: number }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+  const statuses = new Map<number, number>();
+  let left = count;
+  const send = (at: number): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const headers = { Authorization: `Bearer ${tokens[at % tokens.length]}` };
+    const path = `/api/run/sum-${at % tokens.length}`;
+    const sent = request({ host: "127.0.0.1", port, method: "POST", path, headers, agent }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode!));
+    });
+    sent.once("error", reject).end(at % 10 === 0 ? "throw 1" : "1");
+    return promise;
+  };
+  const sender = async (): Promise<void> => {
+    while (left > 0) {
+      const status = await send(--left);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, sender));
+  agent.destroy();
+  return { ok: statuses.get(200) ?? 0, threw: statuses.get(500) ?? 0 };
+}
