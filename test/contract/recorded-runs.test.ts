@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import type { RunRecord } from "../../src/records/record.ts";
+import { isLong } from "../long.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
@@ -93,8 +94,17 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
     ["syntax", "return 1 +", "code_syntax"],
     ["unserializable", "return 1n", "result_unserializable"],
     ["refused", "module.exports = class {}", "code_shape"],
+    ["refused", "import 'left-pad'; export default 1", "module_missing"],
+    ["stalled", "await new Promise(() => {})", "task_stalled"],
+    ["too_large", "return 'x'.repeat(7 * 2 ** 20)", "result_too_large"],
+    ...(isLong
+      ? ([
+          ["blocked", "for (;;);", "task_blocked"],
+          ["memory", "const kept = []; for (;;) kept.push(new Array(100_000).fill(kept.length))", "task_memory"],
+        ] as const)
+      : []),
   ] as const) {
-    it(`with status 200 for an admitted run that failed: ${status}`, async () => {
+    it(`with status 200 for an admitted run that failed: ${status} ${expected}`, async () => {
       const run = await record("r-failed", code);
       assert.equal(run.status, status);
       assert.equal(run.error!.code, expected);
@@ -109,6 +119,22 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
     assert.deepEqual([error!.at!.line, error!.at!.column], [3, 7]);
     assert.match(error!.at!.frame!, /throw new RangeError/);
     assert.match(error!.stack!, /RangeError: far\n\s+at .*3:7/);
+  });
+
+  it("in which no frame of the service's own program is, neither of a thrown nor of a printed error", async () => {
+    const code =
+      "const error = new Error('shown');\nconsole.log(error);\nconsole.error(error.stack);\nsetTimeout(() => {});\nthrow error";
+    const { console: lines, error } = await record("r-frames", code);
+    const texts = [...lines.map(({ text }) => text), error!.stack!];
+    assert.equal(texts.length, 3);
+    for (const text of texts) {
+      assert.match(text, /task\.js:1:15/);
+      const frames = text.split("\n").filter((line) => /^\s+at /.test(line));
+      assert.ok(
+        frames.every((frame) => /task\.js:\d+:\d+\)?$/.test(frame)),
+        text,
+      );
+    }
   });
 
   it("which names the submitted text as the caller does", async () => {

@@ -207,8 +207,8 @@ it("equals the admitted runs over HTTP after restarts and kill -9, over all toke
   try {
     for (const by of ["container", "task", "token"]) {
       const answer = await last.request("GET", "/api/usage", { query: { by, step: "day" } });
-      const { usage } = answer.json() as { usage: UsageRow[] };
-      const sum = (status: string): number => usage.reduce((all, row) => all + (row.runs[status] ?? 0), 0);
+      const { usage: rows } = answer.json() as { usage: UsageRow[] };
+      const sum = (status: string): number => rows.reduce((all, row) => all + (row.runs[status] ?? 0), 0);
       assert.deepEqual({ ok: sum("ok"), threw: sum("threw") }, answered, by);
     }
   } finally {
