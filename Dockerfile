@@ -16,6 +16,8 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY package.json package-lock.json .npmrc ./
 COPY scripts/node scripts/build.ts scripts/
 COPY src src
+# The command line uses the client, and is bundled with it.
+COPY client/src client/src
 RUN scripts/node scripts/build.ts
 # The build has all packages in it. What remains is Node.
 RUN npm prune --omit=dev --workspaces=false --ignore-scripts --loglevel=error

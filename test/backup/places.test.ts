@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -118,28 +118,6 @@ describe("a backup", () => {
       assert.deepEqual(await readdir(disk), ["lock"]);
     } finally {
       execFileSync("umount", [disk]);
-    }
-  });
-
-  it("is made, checked and restored by the commands of the page", async () => {
-    const folder = await mkdtemp(path.join(path.dirname(used.data), "page-"));
-    const page = await readFile(path.join(ROOT, "docs/how-to/backup-and-upgrade.md"), "utf8");
-    const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block!);
-    const [check] = /tar -xf caisson\.tar && sha256sum [^`]*/.exec(page)!;
-    const script = [...blocks, "cp /backups/caisson.tar .", check]
-      .join("\n")
-      .replaceAll("npm run -s caisson --", CAISSON)
-      .replaceAll("/backups/", `${folder}/backups/`)
-      .replaceAll("./data", used.data);
-    await mkdir(path.join(folder, "backups"));
-    const { stdout, stderr, status } = spawnSync("bash", ["-euo", "pipefail", "-c", script], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    assert.equal(status, 0, stderr);
-    assert.match(stdout, /^tokens\.sqlite: OK$/m);
-    for (const name of ["restored", "from-stdin"]) {
-      assert.ok((await readdir(path.join(folder, name))).includes("tokens.sqlite"), name);
     }
   });
 

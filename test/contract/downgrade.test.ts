@@ -34,19 +34,41 @@ async function startAfter(change: (data: string) => Promise<unknown>): Promise<s
   return "it started";
 }
 
-function newerDatabase(file: string): void {
+const DAY = `runs/${new Date().toISOString().slice(0, 10)}.sqlite`;
+const HISTORY = ["audit.sqlite", "runs/usage.sqlite", DAY];
+const DATABASES = ["tokens.sqlite", "secrets.sqlite", "policies.sqlite", "tasks.sqlite", ...HISTORY];
+
+function setVersion(file: string, version: number): void {
   const database = new DatabaseSync(file);
-  database.exec("PRAGMA user_version = 9");
+  database.exec(`PRAGMA user_version = ${version}`);
   database.close();
 }
 
+function versionOf(file: string): unknown {
+  const database = new DatabaseSync(file);
+  const found = database.prepare("PRAGMA user_version").get()!["user_version"];
+  database.close();
+  return found;
+}
+
+it("a data folder from before the versions starts, and gets them", async () => {
+  await using home = await makeHome();
+  await cp(used.data, home.data, { recursive: true });
+  for (const name of DATABASES) setVersion(path.join(home.data, name), 0);
+  const service = await startService(NO_WALL, home);
+  assert.equal((await service.run("demo", "6 * 7")).text, "42");
+  await service.issue({ containers: ["demo"] });
+  await service.stop();
+  assert.deepEqual(
+    DATABASES.map((name) => versionOf(path.join(home.data, name))),
+    DATABASES.map(() => 1),
+  );
+});
+
 describe("a data folder of a newer release is refused with a sentence, at the start:", () => {
-  const day = `runs/${new Date().toISOString().slice(0, 10)}.sqlite`;
-  const histories = ["audit.sqlite", "runs/usage.sqlite", day];
-  const databases = ["tokens.sqlite", "secrets.sqlite", "policies.sqlite", "tasks.sqlite", ...histories];
-  for (const name of databases) {
+  for (const name of DATABASES) {
     it(name, async () => {
-      const message = await startAfter(async (data) => newerDatabase(path.join(data, name)));
+      const message = await startAfter(async (data) => setVersion(path.join(data, name), 9));
       assert.match(message, SENTENCE);
       assert.ok(message.includes(`/${name}`), message);
     });

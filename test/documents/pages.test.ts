@@ -21,7 +21,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   curl: ["--data", "--data-binary"],
   docker: [
     ...["--cap-add", "--cap-drop", "--cpus", "--memory", "--name", "--pids-limit", "--privileged"],
-    ...["--read-only", "--runtime", "--security-opt", "--tmpfs"],
+    ...["--read-only", "--rm", "--runtime", "--time", "--security-opt", "--tmpfs"],
   ],
   "claude code": ["--header", "--transport"],
   esbuild: ["--platform"],
