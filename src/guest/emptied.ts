@@ -67,6 +67,8 @@ function find(value: object, path: string, depth: number, search: Search): Empti
   let isEmpty = names.length > 0;
   for (let index = 0; index < names.length; index += 1) {
     const name = names[index]!;
+    // By convention private, for example in the classes of Node.
+    if (name.startsWith("_")) continue;
     const member: unknown = getOwnPropertyDescriptor(value, name)?.value;
     const step = isList ? `${path}[${name}]` : `${path}.${name}`;
     if (typeof member === "function") functionAt ??= step;

@@ -156,7 +156,7 @@ describe("a wrong path", () => {
   }
 
   it("that resembles none is answered with the place of the list", async () => {
-    for (const path of ["/wp-login.php", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
+    for (const path of ["/wp-login.php", "/docs", "/api", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
       await check({ target: path, status: 404, code: "not_found", hint: /^GET \/openapi\.json lists the paths\.$/ });
     }
   });

@@ -150,6 +150,7 @@ describe("any other code", () => {
     "new (class { toJSON() { return {} } })()",
     "null",
     "[NaN]",
+    "({ _events: { end() {} } })",
     "({ statusCode: 404 })",
     "({ a: 1, statusCode: 404, body: '' })",
     "return undefined",

@@ -212,7 +212,7 @@ export class Guest implements FrameTarget {
   }
 
   setPriority(priority: Priority): void {
-    if (this.priority === priority) return;
+    if (this.priority === priority || this.#isInterrupted) return;
     this.priority = priority;
     this.process.setPriority(priority);
   }
@@ -277,6 +277,8 @@ export class Guest implements FrameTarget {
 
   /** Stops what the guest executes. The caller must end the guest then. @returns the stack of it, as hostile text */
   interrupt(): Promise<string> {
+    // With the share of a blocked guest, it would print nothing in time on a busy machine.
+    this.setPriority("high");
     this.#isInterrupted = true;
     this.draining = true;
     return this.process.interrupt();

@@ -63,8 +63,8 @@ function align(written: readonly string[], at: number, template: readonly string
   }
   if (word !== undefined) {
     const isName = word.startsWith(":");
-    // The word after the prefix says which resource is meant, so it cannot be missing.
-    const isResource = template[of - 1] === "api";
+    // The word after the prefix says which resource is meant, so it cannot be missing. Without the prefix, the first word does.
+    const isResource = of === 0 ? word !== "api" : template[of - 1] === "api";
     const cost = isResource
       ? MAX_COST
       : isName

@@ -177,7 +177,8 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     const run = start(guest, "a");
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
-    assert.deepEqual(sinceSetBack(), ["low", "normal", "low"]);
+    // At last it prints where it is blocked.
+    assert.deepEqual(sinceSetBack(), ["low", "normal", "low", "high"]);
     assert.ok(puppet.priorities.indexOf("low") <= 1);
   });
 
