@@ -7,6 +7,9 @@ import { readLines } from "./mcp/read-lines.ts";
 import { say } from "./print/say.ts";
 import { addTarget, name, targetOf } from "./remote.ts";
 
+/** How long answers are awaited after the end of stdin. Then their runs are cancelled. */
+const REST_MS = 5_000;
+
 interface McpFlags {
   readonly container?: string;
 }
@@ -43,7 +46,13 @@ async function bridge(command: Command): Promise<void> {
     report: (text) => say(text),
   });
   process.stdout.on("error", () => process.exit(0));
-  await readLines(process.stdin, (line) => void passing.receive(line));
-  // The client has gone, and with it all that waits for answers.
-  passing.close();
+  const answering = new Set<Promise<void>>();
+  await readLines(process.stdin, (line) => {
+    const answered = passing.receive(line).finally(() => answering.delete(answered));
+    answering.add(answered);
+  });
+  // The client has gone, or a shell has piped all of its messages: then it still reads the answers.
+  const timer = setTimeout(() => passing.close(), REST_MS);
+  await Promise.all(answering);
+  clearTimeout(timer);
 }

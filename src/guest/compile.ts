@@ -16,7 +16,7 @@ import { noteShift, noteStart } from "./stack-positions.ts";
 import { strip } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
-import { unreturnedLine, withReturn } from "./unreturned.ts";
+import { unreturnedLine, withDefault, withReturn } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -79,8 +79,9 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
 
 function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
-  const module = compileModule(text, url);
-  if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, text, null));
+  const bare = lastValue ? withModuleValue(codeId, text) : text;
+  const module = compileModule(bare, url);
+  if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, bare, null));
   const expression = parseAsExpression(text, url);
   if (expression) {
     noteStart(codeId, text, triviaLength(text));
@@ -95,7 +96,7 @@ function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCod
   }
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
-  if (!failure) return codeOfModule(codeId, "task.js", text, text, null);
+  if (!failure) return codeOfModule(codeId, "task.js", text, bare, null);
   return isModuleOnly(body) ? failure : body;
 }
 
@@ -111,7 +112,8 @@ function parseStripped(codeId: number, text: string, lastValue: boolean): Parsed
   const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
   if (isCompiled(body)) return codeOfStatements(codeId, text, body, url, lastValue);
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
-  const module = strip("", text, "");
+  const stripped = strip("", text, "");
+  const module = lastValue && typeof stripped === "string" ? withModuleValue(codeId, stripped) : stripped;
   const evaluate = typeof module === "string" ? compileModule(module, url) : null;
   if (evaluate) {
     return codeOfEvaluation(text, evaluate, () => codeOfModule(codeId, "task.ts", text, module as string, null));
@@ -179,6 +181,13 @@ function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCod
   };
   const parse = (): void => checkRequires(compiled.text, moduleUrl(codeId, "task.js"));
   return Object.assign(evaluate, { text, parse, takesContext });
+}
+
+/** Returns a module that gives the value of its last statement, or the same text. */
+function withModuleValue(codeId: number, text: string): string {
+  const changed = withDefault(text);
+  if (changed?.shift) noteShift(codeId, text, changed.shift.at, changed.shift.by);
+  return changed?.text ?? text;
 }
 
 /** @param lastValue whether the body gives the value of its last statement */

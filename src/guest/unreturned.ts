@@ -1,3 +1,4 @@
+import { checkModule } from "./module-check.ts";
 import { isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
@@ -50,6 +51,24 @@ export function withReturn(text: string): ReturningBody | null {
 
 /** The semicolon ends a statement that ended with its line. */
 const RETURN = ";return (";
+const EXPORT = "export default (";
+
+/**
+ * Makes the last statement of a module its default export, if that is an expression that begins its line, and if the module
+ * exports nothing.
+ *
+ * @param text a module that V8 may have rejected, without types
+ * @returns null for any other text
+ */
+export function withDefault(text: string): ReturningBody | null {
+  if (!/^[ \t]*import\b/m.test(text) || /\bexport\b/.test(text)) return null;
+  const last = lastValueOf(text, (head) => checkModule(head) === null);
+  if (!last?.startsLine) return null;
+  const { at, end } = last;
+  const changed = `${text.slice(0, at)}${EXPORT}${text.slice(at, end)}\n)${text.slice(end)}`;
+  // A guess that V8 rejects is no fault of the code.
+  return checkModule(changed) === null ? { text: changed, shift: { at, by: EXPORT.length } } : null;
+}
 
 /** The last statement of a body, by offsets in its text. */
 interface LastValue {
@@ -61,8 +80,12 @@ interface LastValue {
   readonly startsLine: boolean;
 }
 
-/** V8 decides: what is before the statement must parse as a body, and the statement as an expression. */
-function lastValueOf(text: string): LastValue | null {
+/**
+ * V8 decides: what is before the statement must parse, and the statement as an expression.
+ *
+ * @param parses whether a text parses: by default, as a body
+ */
+function lastValueOf(text: string, parses: (text: string) => boolean = isBody): LastValue | null {
   if (text.length > MAX_CHARACTERS) return null;
   const tokens = tokensOf(text);
   const final = tokens?.[tokens.length - 1];
@@ -73,7 +96,7 @@ function lastValueOf(text: string): LastValue | null {
     if (!mayBegin(tokens, index)) continue;
     places += 1;
     const { at, startsLine } = tokens[index]!;
-    if (!isStatement(text, tokens, index, end)) continue;
+    if (!isStatement(text, tokens, index, end, parses)) continue;
     const before = tokens[index - 1];
     const afterBefore = before ? before.at + before.text.length : 0;
     return isValue(tokens, index) ? { at, end, afterBefore, startsLine } : null;
@@ -90,7 +113,13 @@ function mayBegin(tokens: readonly Token[], index: number): boolean {
   return startsLine || before === "}";
 }
 
-function isStatement(text: string, tokens: readonly Token[], index: number, end: number): boolean {
+function isStatement(
+  text: string,
+  tokens: readonly Token[],
+  index: number,
+  end: number,
+  parses: (text: string) => boolean,
+): boolean {
   const { at, text: first } = tokens[index]!;
   const before = tokens[index - 1];
   const isAfterEnd = before === undefined || before.text === ";";
@@ -101,7 +130,7 @@ function isStatement(text: string, tokens: readonly Token[], index: number, end:
   return isExpression && follows && parses(text.slice(0, at));
 }
 
-function parses(body: string): boolean {
+function isBody(body: string): boolean {
   return isCompiled(parseBody(body, "before.js"));
 }
 

@@ -190,6 +190,11 @@ describe("a body that gives the value of its last statement", () => {
     ["let a = 1\nconsole.log(a)", null],
     ["let a = 1; for (;;) { break }", null],
     ["6 * 7", 42],
+    ["import path from 'node:path';\nconst a = path.posix;\na.sep;\n", "/"],
+    ["import { sep } from 'node:path'\nconst a: string = sep\n  a.length // one", 1],
+    ["import { sep } from 'node:path'\nawait Promise.resolve(sep)", "/"],
+    ["import 'node:path';\nexport default 5;\n6", 5],
+    ["import 'node:path';\nconst a = 1;", null],
   ];
   for (const [text, value] of VALUES) {
     it(`gives ${JSON.stringify(value)} of ${JSON.stringify(text)}`, async () => {
@@ -204,6 +209,7 @@ describe("a body that gives the value of its last statement", () => {
       ["const a = {};\na.b.c", 2, 5],
       ["const a = null; // none\n\n[1].map(() => {\n  return a.b })", 4, 12],
       ["const f = () => null.x; f()", 1, 22],
+      ["import path from 'node:path';\n path.a.b", 2, 9],
       ["const f = (a) => {\n  throw new Error(a) }; f(1)", 2, 9],
     ];
     for (const [text, line, column] of thrown) {

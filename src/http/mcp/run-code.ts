@@ -41,7 +41,7 @@ function describeRun(target: McpTarget): string {
   return [
     "Runs JavaScript or TypeScript on Node.js in an isolated container, and returns the value.",
     "Return a value: the last statement may be an expression, or use return. The value must be JSON; print other things with console.log, which is shown too.",
-    "await works everywhere. Node's own modules are there by require or import(); packages are not.",
+    "await works everywhere. Node's own modules can be imported or required; there are no packages.",
     "There is no shell: no process can be started. No file stays after the run, and nothing listens.",
     networkSentence(target),
     `A run ends after ${formatDuration(mostMs)}, and code may not block for ${formatDuration(config.blockLimit)}.`,

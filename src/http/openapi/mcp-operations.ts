@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { BODY_ERRORS, jsonContent, named, type Operation, TOKEN_ERRORS } from "./operation.ts";
+import { PROBLEM } from "./schemas.ts";
 
 const TAG = "MCP";
 
@@ -19,6 +20,10 @@ const REQUEST = {
   params: { name: "run_code", arguments: { code: "6 * 7" } },
 };
 const ANSWER = { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "42" }] } };
+const NO_TOKEN = {
+  ...{ type: "/errors#token_missing", title: "The request has no token", status: 401, code: "token_missing" },
+  detail: "the request contains no token",
+};
 
 function operation(path: string, id: string, summary: string): Operation {
   return {
@@ -40,6 +45,12 @@ function operation(path: string, id: string, summary: string): Operation {
           ...jsonContent(message, ANSWER),
           { type: "text/event-stream", schema: text, example: `event: message\ndata: ${JSON.stringify(ANSWER)}\n\n` },
         ],
+      },
+      {
+        status: 401,
+        description: "the token is missing or invalid",
+        content: [{ type: "application/problem+json", schema: PROBLEM, example: NO_TOKEN }],
+        headers: ["Caisson-Fault", "WWW-Authenticate"],
       },
       { status: 202, description: "a notification is accepted", content: [] },
     ],
