@@ -46,7 +46,7 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   if (!json) for (const step of steps) process.stdout.write(stepText(step));
   if (!json) for (const name of others) process.stdout.write(otherText(name, flags.prune === true));
   if (flags.dryRun) return end(json, container, [...steps.map(planned), ...(flags.prune ? others.map(deleted) : [])]);
-  const { applied, exitCode } = await apply(caisson, container, steps);
+  const { applied, exitCode } = await apply({ caisson, url: target.url }, container, steps);
   const gone = flags.prune ? await prune(caisson, container, others) : [];
   process.exitCode = exitCode;
   if (json) return end(json, container, [...applied, ...gone]);

@@ -14,6 +14,11 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** A service that was reached and did not do what it must do. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+}
+
 const BY_FAULT: Readonly<Record<Fault, number>> = {
   task: EXITS.task,
   caller: EXITS.input,
@@ -26,7 +31,7 @@ export function exitOf(error: unknown): number {
   if (error instanceof CaissonError) return exitOfCode(error.code, error.status);
   if (error instanceof Problem) return exitOfCode(error.code, error.status);
   if (error instanceof ConfigError || error instanceof UsageError) return EXITS.input;
-  return EXITS.task;
+  return error instanceof ServiceError ? EXITS.service : EXITS.task;
 }
 
 /** @param status of the answer, for codes that this version does not have */

@@ -9,6 +9,7 @@ import { askKeys, placeOf } from "../doctor/ask.ts";
 import { missing, readKeyFile } from "../tokens/keys/key-file.ts";
 import { makeKeys, revokeKey, rotateKeys, signingKey } from "../tokens/keys/key-rotation.ts";
 import { enterAsOwner } from "./as-owner.ts";
+import { ServiceError, UsageError } from "./exits.ts";
 
 /** The milliseconds until a service must have loaded a change. It checks its keys twice a second. */
 const LOADED_MS = 10_000;
@@ -40,26 +41,29 @@ export async function list(config: Config): Promise<Listed[]> {
   });
 }
 
+/** Prints what a command has changed, before it waits for the service. @param kid the new key, or null */
+export type Print = (changed: { readonly kid: string | null; readonly revoked?: string }) => void;
+
 /** Creates the first key and prints its name. */
-export async function make(config: Config): Promise<void> {
+export async function make(config: Config, print: Print): Promise<void> {
   const kid = await withLock(fileOf(config), (file) => makeKeys(file, Date.now()));
-  process.stdout.write(`${kid}\n`);
+  print({ kid });
   await awaitLoaded(config, (kids) => kids.includes(kid));
 }
 
 /** Creates another key and prints its name. @param after the delay until the key signs, with its unit. */
-export async function rotate(config: Config, after: string | undefined): Promise<void> {
+export async function rotate(config: Config, print: Print, after: string | undefined): Promise<void> {
   const nowMs = Date.now();
   const fromS = after === undefined ? undefined : Math.ceil((nowMs + delay(after)) / 1_000);
   const kid = await change(config, (file) => rotateKeys(file, nowMs, fromS));
-  process.stdout.write(`${kid}\n`);
+  print({ kid });
   await awaitLoaded(config, (kids) => kids.includes(kid));
 }
 
 /** Removes a key. Prints the name of the key that replaces it, if it was the last key. */
-export async function revoke(config: Config, kid: string): Promise<void> {
+export async function revoke(config: Config, print: Print, kid: string): Promise<void> {
   const made = await change(config, (file) => revokeKey(file, kid, Date.now()));
-  if (made !== null) process.stdout.write(`${made}\n`);
+  print({ kid: made, revoked: kid });
   await awaitLoaded(config, (kids) => !kids.includes(kid) && (made === null || kids.includes(made)));
 }
 
@@ -67,7 +71,7 @@ function delay(text: string): number {
   try {
     return duration(0)(text);
   } catch (error) {
-    throw new Error(`--after: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`--after: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -118,7 +122,7 @@ async function awaitLoaded(config: Config, isLoaded: (kids: readonly string[]) =
       return;
     }
   }
-  throw new Error(
+  throw new ServiceError(
     `the file is changed, but the service at port ${port} of ${host} has not loaded it; see its log, or restart it`,
   );
 }

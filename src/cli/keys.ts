@@ -5,6 +5,7 @@ import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import type * as KeyVerbs from "./key-verbs.ts";
 import { load } from "./load.ts";
+import { printableJson } from "./print/printable.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The settings for the keys and for the address of the service. */
@@ -20,12 +21,12 @@ export function keysCommand(): Command {
 }
 
 function listCommand(): Command {
-  const command = new Command("list")
-    .description("list the keys and their states: the newest active key signs, all keys verify")
-    .option("--json", "print an array for programs");
-  return verb(command, async ({ list }, config) => {
+  const command = new Command("list").description(
+    "list the keys and their states: the newest active key signs, all keys verify",
+  );
+  return verb(command, async ({ list }, config, { json }) => {
     const keys = await list(config);
-    process.stdout.write(command.opts<{ json?: true }>().json ? `${JSON.stringify(keys, null, 2)}\n` : lines(keys));
+    process.stdout.write(json ? `${printableJson(keys)}\n` : lines(keys));
   });
 }
 
@@ -33,7 +34,7 @@ function makeCommand(): Command {
   const command = new Command("make").description(
     "create the first key if the file is missing, and print its name; tokens of a lost file become invalid",
   );
-  return verb(command, ({ make }, config) => make(config));
+  return verb(command, ({ make }, config, { print }) => make(config, print));
 }
 
 function rotateCommand(): Command {
@@ -43,7 +44,9 @@ function rotateCommand(): Command {
       "--after <duration>",
       "delay until the key signs, such as 10m, in which other nodes receive the file and verifiers the public key",
     );
-  return verb(command, ({ rotate }, config) => rotate(config, command.opts<{ after?: string }>().after));
+  return verb(command, ({ rotate }, config, { print }) =>
+    rotate(config, print, command.opts<{ after?: string }>().after),
+  );
 }
 
 function revokeCommand(): Command {
@@ -52,7 +55,7 @@ function revokeCommand(): Command {
       "remove a key; the tokens that it signed and all tokens below them become invalid, at once and permanently",
     )
     .argument("<kid>", "the name of the key, from keys list; after -- if it begins with a hyphen");
-  return verb(command, ({ revoke }, config, kid) => revoke(config, kid!));
+  return verb(command, ({ revoke }, config, { print }, kid) => revoke(config, print, kid!));
 }
 
 const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
@@ -64,19 +67,34 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
 
 function verb(
   command: Command,
-  work: (verbs: typeof KeyVerbs, config: Config, argument?: string) => Promise<void>,
+  work: (verbs: typeof KeyVerbs, config: Config, output: Output, argument?: string) => Promise<void>,
 ): Command {
+  command.option("--json", "print JSON for programs");
   addExamples(command, EXAMPLES[command.name()]!);
   addSettings(command, KEY_SETTINGS);
   return command.action(async (...args: unknown[]) => {
     try {
       const config = settingsOf(command);
       const verbs = await load(import("./key-verbs.ts"));
-      await work(verbs, config, typeof args[0] === "string" ? args[0] : undefined);
+      const json = command.opts<{ json?: true }>().json === true;
+      await work(verbs, config, { json, print: printer(json) }, typeof args[0] === "string" ? args[0] : undefined);
     } catch (error) {
       fail(error);
     }
   });
+}
+
+interface Output {
+  readonly json: boolean;
+  readonly print: KeyVerbs.Print;
+}
+
+/** Prints the name of the new key, if there is one. */
+function printer(json: boolean): KeyVerbs.Print {
+  return (changed) => {
+    if (json) process.stdout.write(`${printableJson(changed)}\n`);
+    else if (changed.kid !== null) process.stdout.write(`${changed.kid}\n`);
+  };
 }
 
 function lines(keys: readonly KeyVerbs.Listed[]): string {

@@ -12,7 +12,7 @@ import { say } from "./print/say.ts";
 import { fetchWith } from "./target/fetch.ts";
 import { mustBeName, type Profile, profileOf, profilesFile, readProfiles, writeProfiles } from "./target/profiles.ts";
 import { mustBeEncrypted, readUrl } from "./target/target.ts";
-import { tokenOfEnvironment } from "./target/token.ts";
+import { checkedToken, tokenOfEnvironment } from "./target/token.ts";
 import { identify, permitText } from "./whoami.ts";
 
 interface LoginFlags {
@@ -73,31 +73,23 @@ async function storedProfile(flags: LoginFlags): Promise<{ name: string; profile
   if (name === undefined)
     throw new UsageError("--url is required, such as https://caisson.example; or --profile, for a stored profile");
   const profile = profileOf(readProfiles(), name, "--profile");
-  return { name, profile: token === undefined ? profile : { ...profile, token: checked(await readToken(flags)) } };
+  return { name, profile: token === undefined ? profile : { ...profile, token: await readToken(flags) } };
 }
 
 async function newProfile(flags: LoginFlags, url: string): Promise<{ name: string; profile: Profile }> {
   const { insecureHttp } = flags;
   mustBeEncrypted(url, "--url", insecureHttp === true);
   const name = mustBeName(flags.profile ?? new URL(url).host);
-  const token = checked(await readToken(flags));
+  const token = await readToken(flags);
   return { name, profile: { url, token, ...(insecureHttp && { insecureHttp }) } };
 }
 
 async function readToken({ token, url }: LoginFlags): Promise<string> {
-  if (token !== undefined && token !== "-") return token;
+  if (token !== undefined && token !== "-") return checkedToken(token, "--token");
   if (token === undefined) {
     const given = tokenOfEnvironment();
     if (given !== undefined) return given;
-    if (process.stdin.isTTY) return askHidden(`token for ${url}: `);
+    if (process.stdin.isTTY) return checkedToken(await askHidden(`token for ${url}: `), "the prompt");
   }
-  return text(process.stdin);
-}
-
-/** @throws {UsageError} without the text, which may be a credential of another service. */
-function checked(given: string): string {
-  const token = given.trim();
-  if (token === "") throw new UsageError("there is no token: give --token, CAISSON_TOKEN, or the token on stdin");
-  if (!/^[\w.-]+$/.test(token)) throw new UsageError("the token has characters that no token of caisson has");
-  return token;
+  return checkedToken(await text(process.stdin), "stdin (or give --token, or CAISSON_TOKEN)");
 }

@@ -32,8 +32,6 @@ export function logsCommand(): Command {
 
 async function logs({ caisson, flags, json }: Remote<LogsFlags>, container?: string): Promise<void> {
   const printer = new LogPrinter(json, (text) => void process.stdout.write(text));
-  // The reader of the output, such as `head`, may leave.
-  process.stdout.on("error", () => process.exit(0));
   if (flags.follow) return follow(caisson, container!, flags, printer);
   const records = await latest(caisson, container!, flags);
   for (const record of records) print(record, printer);

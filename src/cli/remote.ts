@@ -74,6 +74,8 @@ export function remote<Flags = object>(
   addTarget(command);
   return command.action(async () => {
     const call = new Remote<Flags>(command, options);
+    // The reader of the output, such as `head`, has enough.
+    process.stdout.on("error", () => process.exit());
     try {
       await work(call, ...(command.processedArgs as string[]));
     } catch (error) {

@@ -9,7 +9,7 @@ import { name, type Remote, remote } from "./remote.ts";
 import { execute } from "./run/execute.ts";
 import { executeStreaming } from "./run/stream.ts";
 import { readSubmission, type RunFlags } from "./run/submission.ts";
-import { changeOf } from "./run/watch.ts";
+import { changeOf, contentsOf } from "./run/watch.ts";
 import { readProjectFile } from "./target/project.ts";
 
 export function runCommand(): Command {
@@ -21,7 +21,7 @@ export function runCommand(): Command {
     .argument("[flags...]", "flags for esbuild, after --")
     .option("--container <name>", "the container of the run; default: that of the caisson.json here, or demo", name)
     .option("--task <name>", "run this deployed task instead of a file", name)
-    .option("--input <json>", "data for the code, in context.body")
+    .option("--input <json>", "data for the code, in context.body; @file reads a file, and @- stdin")
     .option("--query <name=value>", "for the code, in context.query; can be repeated", gather)
     .option("--timeout <duration>", "the longest that the run may take, such as 5s")
     .option("--file <name>", "the name of the code in positions; default: the file")
@@ -45,6 +45,7 @@ async function run(call: Remote<RunFlags>, file?: string, esbuildFlags?: unknown
   const { flags } = call;
   const container = flags.container ?? containerOfProject() ?? "demo";
   const words = (esbuildFlags ?? []) as readonly string[];
+  if (flags.stream && call.json) throw new UsageError("--stream and --json exclude each other: a stream has no record");
   if (flags.watch) return watch(call, container, file, words);
   process.exitCode = await runOnce(call, container, await readSubmission(file, flags, words));
 }
@@ -55,7 +56,7 @@ function runOnce(
   submission: Awaited<ReturnType<typeof readSubmission>>,
   signal?: AbortSignal,
 ): Promise<number> {
-  if (call.flags.stream) return executeStreaming(call.target, container, submission);
+  if (call.flags.stream) return executeStreaming(call.target, container, submission, signal);
   return execute(call.caisson, container, submission, call.json, signal);
 }
 
@@ -70,9 +71,10 @@ async function watch(
   let inputs: readonly string[] = [file];
   for (;;) {
     const cancel = new AbortController();
+    const seen = await contentsOf(inputs);
     const submission = await readSubmission(file, call.flags, words).catch(report);
     if (submission) inputs = submission.inputs;
-    const changed = changeOf(inputs);
+    const changed = changeOf(inputs, seen);
     const running = submission && runOnce(call, container, submission, cancel.signal).then(sayEnd, report);
     const note = `watching ${inputs.length === 1 ? file : `${inputs.length} files`}; Ctrl-C ends`;
     const ended = Promise.resolve(running).then(() => (cancel.signal.aborted ? undefined : say(note)));

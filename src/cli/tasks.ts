@@ -134,7 +134,7 @@ function deployCommand(): Command {
     "tasks deploy acme hook.ts --public",
     "tasks deploy acme src/index.ts --name hook --bundle --dry-run",
   ];
-  return remote<DeployFlags>(command, examples, async ({ caisson, flags, json }, container, file) => {
+  return remote<DeployFlags>(command, examples, async ({ caisson, target, flags, json }, container, file) => {
     const task = flags.name ?? path.basename(file).replace(/\.[^.]+$/, "");
     const settings = { members: membersOf(flags), secrets: flags.secret ?? [] };
     const wanted = [await readWanted({ name: name(task), file: file, settings }, flags.bundle === true)];
@@ -144,7 +144,7 @@ function deployCommand(): Command {
       if (json) process.stdout.write(`${printableJson({ changes: steps[0]!.changes })}\n`);
       return json ? undefined : say("nothing was changed: --dry-run");
     }
-    const { applied, exitCode } = await apply(caisson, container, steps);
+    const { applied, exitCode } = await apply({ caisson, url: target.url }, container, steps);
     process.exitCode = exitCode;
     if (json) process.stdout.write(`${printableJson(applied[0])}\n`);
     else if (exitCode === 0) say(`next: caisson run --task ${task} --container ${container}`);

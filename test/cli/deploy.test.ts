@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
@@ -190,6 +191,7 @@ describe("caisson tasks", () => {
     const { code, stdout, stderr } = await caisson(words);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^\+ uno {2}new/);
+    assert.ok(stderr.includes(`anyone may run it at ${service.url}/api/run/single/uno\n`), stderr);
     assert.match(
       (await caisson(["tasks", "list", "single"])).stdout,
       /^task {2}version .*\nuno {9}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}public {2}first; team=a\n$/,
@@ -259,8 +261,8 @@ describe("caisson logs", () => {
       following = spawn(words[0]!, words.slice(1), { cwd: ROOT, env: environment });
       const ended = once(following, "exit");
       let [stdout, stderr] = ["", ""];
-      following.stdout!.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-      following.stderr!.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+      following.stdout!.setEncoding("utf8").on("data", (part: string) => (stdout += part));
+      following.stderr!.setEncoding("utf8").on("data", (part: string) => (stderr += part));
       await until(() => stderr.includes("following acme; Ctrl-C ends"), "the command follows");
       assert.match(stdout, /threw\n {4}task_threw/);
       const shown = stdout.length;
@@ -289,6 +291,15 @@ describe("caisson logs", () => {
 });
 
 describe("the commands that read", () => {
+  it("end without an error when the reader of their output has enough", async () => {
+    await write("long.js", "'x'.repeat(1e6)");
+    const words = `'${ROOT}/scripts/node' '${ROOT}/dist/main.js' run '${folder}/long.js' | head -c 2`;
+    const settings = { ...process.env, CAISSON_URL: service.url, CAISSON_TOKEN: service.admin };
+    const child = spawn("bash", ["-o", "pipefail", "-c", words], { env: settings });
+    const [printed, failed, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+    assert.deepEqual([printed, failed, code], ['"x', "", 0]);
+  });
+
   it("list runs in a table of at most 80 columns, and show one", async () => {
     const { stdout } = await caisson(["runs", "list", "acme", "--status", "threw"]);
     const [head, row] = stdout.split("\n");

@@ -34,7 +34,7 @@ describe("health", () => {
   it("ends with exit code 4 if another program answers, or none", async () => {
     for (const ended of [await healthOf(["hello"]), await healthOf(null), await command(["health", "--port", "9"])]) {
       assert.equal(ended.code, 4);
-      assert.match(ended.stderr, /^caisson: unreachable: no caisson answers at http:\/\/127\.0\.0\.1:\d+: .*\n$/);
+      assert.match(ended.stderr, /^caisson: unreachable: no caisson answers at http:\/\/127\.0\.0\.1:\d+: .*\n/);
     }
   });
 });

@@ -81,8 +81,8 @@ describe("keys rotate", () => {
 
   it("with --after publishes a key before it signs", async () => {
     const [signs] = await listed();
-    const { stdout } = await keys("rotate", "--after", "1h");
-    const waiting = stdout.trim();
+    const { stdout } = await keys("rotate", "--after", "1h", "--json");
+    const { kid: waiting } = JSON.parse(stdout) as { kid: string };
     assert.equal((await published())[0], waiting);
     assert.equal(kidOf(await issue("kept")), signs!.kid);
     const [first] = await listed();
@@ -90,7 +90,8 @@ describe("keys rotate", () => {
     assert.ok(Date.parse(first!.signsFrom!) >= Date.now() + 3_500_000);
     const { stdout: table } = await keys("list");
     assert.match(table, new RegExp(`^${waiting}  \\S+Z  signs from ${first!.signsFrom} on\n${signs!.kid} .* signs\n`));
-    assert.equal((await keys("revoke", waiting)).code, 0);
+    const { stdout: gone } = await keys("revoke", waiting, "--json");
+    assert.deepEqual(JSON.parse(gone), { kid: null, revoked: waiting });
   });
 
   it("loses no key if several commands run at the same time", async () => {

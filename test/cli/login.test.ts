@@ -141,6 +141,9 @@ describe("the service of a command", () => {
   it("gets the token of CAISSON_TOKEN instead of that of the profile", async () => {
     const token = await service.issue({ containers: ["ci"], can: ["run"] });
     const environment = { CAISSON_TOKEN: token };
+    const twoLines = await caisson(["whoami"], { environment: { CAISSON_TOKEN: "one\ntwo" } });
+    assert.deepEqual([twoLines.code, twoLines.stdout], [2, ""]);
+    assert.equal(twoLines.stderr, "caisson: CAISSON_TOKEN: the token has characters that no token of caisson has\n");
     for (const words of [["whoami"], ["whoami", "--profile", "acme"], ["whoami", "--url", service.url]]) {
       const { stdout } = await caisson(words, { environment });
       assert.match(stdout, new RegExp(`^token .*${jtiOf(token)} \\(of CAISSON_TOKEN\\)$`, "m"));

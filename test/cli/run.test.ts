@@ -158,6 +158,32 @@ describe("caisson run", () => {
     assert.equal(await child.end("SIGINT"), "SIGINT");
   });
 
+  it("reads the input from a file or from stdin", async () => {
+    const file = await write("task.js", "(c) => c.body.n");
+    const input = await write("input.json", '{"n": 12345678901234567890.5e-1}');
+    assert.equal((await run([file, "--input", `@${input}`])).stdout, "1234567890123456800\n");
+    assert.equal((await run([file, "--input", "@-"], {}, '{"n": 3}')).stdout, "3\n");
+    assert.match((await run(["-", "--input", "@-"], {}, "1")).stderr, /cannot both be read from stdin/);
+    assert.match((await run([file, "--input", "@absent.json"])).stderr, /absent\.json cannot be read/);
+  });
+
+  it("prints results of any size as they come with --stream", async () => {
+    const chunk = 2 ** 20;
+    const text = `(async function* () { for (let n = 0; n < 9; n++) yield Buffer.alloc(${chunk}, 'x'); })`;
+    const whole = await runText(text, "--stream");
+    assert.deepEqual([whole.code, whole.stdout.length, whole.stderr], [0, 9 * chunk, ""]);
+    const cut = await runText(text);
+    assert.deepEqual([cut.code, cut.stdout], [1, ""]);
+    assert.match(cut.stderr, /^caisson: result_truncated: .*\ncaisson: add --stream to print results of any size\n$/);
+    const file = await write("task.js", "throw new Error('x')");
+    const thrown = await run([file, "--stream"]);
+    assert.deepEqual([thrown.code, thrown.stdout], [1, ""]);
+    assert.ok(thrown.stderr.includes(`${file}:1:`), thrown.stderr);
+    const away = await command(["run", file, "--stream", "--url", "http://127.0.0.1:9"], { CAISSON_TOKEN: "some" });
+    assert.equal(away.code, 4);
+    for (const other of ["--json", "--timeout=1s"]) assert.equal((await run([file, "--stream", other])).code, 2);
+  });
+
   it("prints a Response byte for byte", async () => {
     const { code, stdout } = await runText("() => new Response('no line break', { status: 201 })");
     assert.deepEqual([code, stdout], [0, "no line break"]);

@@ -20,7 +20,11 @@ export interface ApplyResult {
 }
 
 /** Carries out the steps one after the other. A step that fails does not stop the others. */
-export async function apply(caisson: Caisson, container: string, steps: readonly Step[]): Promise<ApplyResult> {
+export async function apply(
+  { caisson, url }: { readonly caisson: Caisson; readonly url: string },
+  container: string,
+  steps: readonly Step[],
+): Promise<ApplyResult> {
   const applied: Applied[] = [];
   let exitCode: number = EXITS.ok;
   for (const step of steps) {
@@ -33,8 +37,8 @@ export async function apply(caisson: Caisson, container: string, steps: readonly
     try {
       const task = await put(caisson, container, step);
       applied.push({ ...base, version: task.version });
-      const address = task.public ? `; anyone may run it` : "";
-      say(`${wanted.name}: version ${task.version} is in force${address}`);
+      say(`${wanted.name}: version ${task.version} is in force`);
+      if (task.public) say(`  anyone may run it at ${addressOf(url, task)}`);
     } catch (error) {
       const { code = "error", detail = String(error) } = error as { code?: string; detail?: string };
       applied.push({ ...base, version: null, error: { code, detail } });
@@ -54,4 +58,8 @@ export function actionOf({ present, changes }: Step): Applied["action"] {
 function put(caisson: Caisson, container: string, { wanted, present, request }: Step): Promise<Task> {
   const condition = present === null ? { ifNoneMatch: "*" as const } : { ifMatch: present.etag };
   return caisson.tasks.put(container, wanted.name, request, condition);
+}
+
+function addressOf(url: string, { container, name }: Task): string {
+  return `${url}/api/run/${encodeURIComponent(container)}/${encodeURIComponent(name)}`;
 }

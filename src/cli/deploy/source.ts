@@ -50,7 +50,8 @@ export function textOf(bytes: Uint8Array, what: string): string {
   }
 }
 
-function readText(file: string): string {
+/** @throws {UsageError} if the file cannot be read as text. */
+export function readText(file: string): string {
   try {
     return textOf(readFileSync(file), file);
   } catch (error) {

@@ -1,4 +1,7 @@
-import { errorOfAnswer } from "../../../client/src/error.ts";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+
+import { errorOfAnswer, errorOfFailure } from "../../../client/src/error.ts";
 import { exitOf, EXITS, UsageError } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { printableLines } from "../print/printable.ts";
@@ -15,19 +18,25 @@ export async function executeStreaming(
   { url, token, fetch }: Target,
   container: string,
   { source, options }: Submission,
+  signal?: AbortSignal,
 ): Promise<number> {
   if (options.timeout !== undefined) throw new UsageError("--timeout and --stream exclude each other");
   const { data, query, modules } = options;
   const isTask = typeof source === "object";
-  const path = isTask ? `/${encodeURIComponent(source!.task)}` : "";
   const search = typeof query === "string" ? `?${query}` : "";
   const body = isTask ? data : { code: source, ...(data !== undefined && { data }), ...(modules && { modules }) };
-  const answer = await fetch(`${url}/api/run/${encodeURIComponent(container)}${path}${search}`, {
+  const path = `/api/run/${encodeURIComponent(container)}${isTask ? `/${encodeURIComponent(source!.task)}` : ""}`;
+  const sent = fetch(`${url}${path}${search}`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   });
-  return show(answer, options.file ?? null);
+  try {
+    return await show(await sent, options.file ?? null);
+  } catch (error) {
+    throw errorOfFailure(error, url, signal);
+  }
 }
 
 async function show(answer: Response, file: string | null): Promise<number> {
@@ -44,9 +53,10 @@ async function show(answer: Response, file: string | null): Promise<number> {
     return exitOf(error);
   }
   try {
-    for await (const piece of answer.body ?? []) {
-      process.stdout.write(process.stdout.isTTY ? printableLines(Buffer.from(piece).toString()).join("\n") : piece);
-    }
+    const body = Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]);
+    await (process.stdout.isTTY
+      ? pipeline(body, forTerminal(), process.stdout, { end: false })
+      : pipeline(body, process.stdout, { end: false }));
   } catch (error) {
     say(`the answer ended early: ${(error as Error).message}`);
     return EXITS.task;
@@ -58,4 +68,13 @@ async function show(answer: Response, file: string | null): Promise<number> {
   say(`the answer has the status ${answer.status}`);
   // An answer without a fault comes from a proxy in front of the service.
   return fault === "task" ? EXITS.task : EXITS.service;
+}
+
+/** Returns a stream that writes escapes for characters that act on a terminal. */
+function forTerminal(): Transform {
+  const decoder = new TextDecoder();
+  return new Transform({
+    transform: (piece: Buffer, _encoding, done) =>
+      done(null, printableLines(decoder.decode(piece, { stream: true })).join("\n")),
+  });
 }

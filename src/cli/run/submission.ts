@@ -2,7 +2,7 @@ import path from "node:path";
 import { buffer } from "node:stream/consumers";
 
 import type { RunOptions, Source } from "../../../client/src/index.ts";
-import { readSource, textOf } from "../deploy/source.ts";
+import { readSource, readText, textOf } from "../deploy/source.ts";
 import { UsageError } from "../exits.ts";
 import { type FileName, filesBelow, filesOfTask } from "../runs/text.ts";
 import { bundle } from "./bundle.ts";
@@ -46,7 +46,7 @@ export async function readSubmission(
   const isBundled = flags.bundle === true || flags.esbuild !== undefined;
   refuseContradictions(file, flags, isBundled, esbuildFlags);
   const options: RunOptions = {
-    ...(flags.input !== undefined && { data: dataOf(flags.input) }),
+    ...(flags.input !== undefined && { data: dataOf(await inputOf(flags.input, file)) }),
     ...(flags.timeout !== undefined && { timeout: flags.timeout }),
   };
   if (flags.task !== undefined)
@@ -105,6 +105,14 @@ function refuseContradictions(
   if (task === undefined) return;
   const wrong = isBundled ? "--bundle" : query ? "--query" : flags.file === undefined ? null : "--file";
   if (wrong !== null) throw new UsageError(`${wrong} is for the code of a file, and --task runs a deployed task`);
+}
+
+/** Returns the text of `--input`, or the content of the file that it names after `@`, which no JSON begins with. */
+async function inputOf(input: string, file: string | undefined): Promise<string> {
+  if (!input.startsWith("@")) return input;
+  if (input !== "@-") return readText(input.slice(1));
+  if (file === "-") throw new UsageError("the code and --input cannot both be read from stdin");
+  return textOf(await buffer(process.stdin), "stdin");
 }
 
 /** Parses the input. Its numbers stay as they are written, because JavaScript would round some of them. */

@@ -10,7 +10,17 @@ const TOKEN_VARIABLE = "CAISSON_TOKEN";
  * Returns the token of the environment, or undefined. No flag sets it, because all users of the machine can read flags.
  */
 export function tokenOfEnvironment(): string | undefined {
-  return process.env[TOKEN_VARIABLE] || undefined;
+  const token = process.env[TOKEN_VARIABLE]?.trim() || undefined;
+  return token === undefined ? undefined : checkedToken(token, TOKEN_VARIABLE);
+}
+
+/** @throws {UsageError} without the text, which may be a credential of another service, and which no header could have. */
+export function checkedToken(text: string, source: string): string {
+  const token = text.trim();
+  if (/^[\w.-]+$/.test(token)) return token;
+  throw new UsageError(
+    token === "" ? `${source}: there is no token` : `${source}: the token has characters that no token of caisson has`,
+  );
 }
 
 /**
@@ -22,8 +32,9 @@ export function tokenOf({ data }: Config): string {
   if (token !== undefined) return token;
   const file = path.resolve(data, "admin.token");
   try {
-    return readFileSync(file, "utf8").trim();
+    return checkedToken(readFileSync(file, "utf8"), file);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const isRefused = (error as NodeJS.ErrnoException).code === "EACCES";
     const why = isRefused ? "this user may not read it" : "the file does not exist";
     const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE}, or run caisson login (${why})`;
