@@ -49,9 +49,10 @@ async function endBlocked(
   const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
   if (culprit === null) return guest.crash(restarted);
   // The frames are named by the code, so another run of the guest cannot be meant by mistake.
-  const codeId = guest.inFlight.get(culprit)!.code.id;
+  const codeId = guest.inFlight.get(culprit)?.code.id;
   // A guest that sleeps cannot print its stack.
-  const at = state === "R" ? blockedPosition(await guest.interrupt(), codeId) : null;
+  const mayPrint = state === "R" && codeId !== undefined;
+  const at = mayPrint ? blockedPosition(await guest.interrupt(), codeId) : null;
   const where = at === null ? "" : `, in line ${at.line}${/^task\.[jt]s$/.test(at.file) ? "" : ` of ${at.file}`}`;
   const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${where}`, {
     hint: "Split long work with await, or ask the operator to raise --block-limit.",
