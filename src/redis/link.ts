@@ -148,7 +148,7 @@ export class RedisLink {
   /**
    * Reads data whose size callers choose, a few reads at a time. The answers share one connection with all decisions about
    * runs: a caller that requests hundreds of megabytes at once would delay these beyond their time limit, and so open the
-   * breaker for all callers.
+   * breaker for all callers. Writes that send such data, or make Redis read it, count as reads.
    *
    * @param holder the token family or the container that the data belongs to; holders take turns
    * @param read calls this link

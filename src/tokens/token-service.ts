@@ -76,6 +76,8 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
   const verifier = new Verifier(keys, store, { nowMs });
   const uses = new Uses(store, nowMs);
   const vault = await openVault(folder, options);
+  /** The tokens that this process revoked and whose secrets it deleted, oldest first. */
+  const cleared = new Set<string>();
   return {
     keys,
     store,
@@ -85,9 +87,14 @@ export async function openTokens(folder: string, keysFile?: string, options: Ope
     },
     revoke: async (jti, revokedBy, end) => {
       const first = await store.revoke(jti, revokedBy, nowMs(), end);
+      // Callers can repeat a revocation at any rate, and the search for secrets below it reads all secrets of the family. Once
+      // is enough: secrets that are set after a revocation are deleted by the call that set them.
+      if (cleared.has(jti)) return first;
       const issued = await store.issued(jti);
       // Also if it was revoked before: the process that revoked it may have ended before this step.
       await vault.forget({ jti, parents: issued?.claims.parents ?? [] });
+      cleared.add(jti);
+      if (cleared.size > MAX_CLEARED) cleared.delete(cleared.values().next().value!);
       return first;
     },
     vault,
@@ -124,6 +131,9 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
     throw error;
   }
 }
+
+/** The most revoked tokens that a process remembers: those of ten families with the default of `--family-tokens`. */
+const MAX_CLEARED = 10_000;
 
 const NO_QUOTAS: IssueQuotas = { familyTokens: Infinity, admit: () => Promise.resolve() };
 

@@ -138,6 +138,22 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     }, "the other node rejects the token");
   });
 
+  it("read nothing below a token that is revoked again, because callers can repeat that at any rate", async () => {
+    const above = await nodes[0].issue({ containers: ["both"], can: ["run", "issue"], depth: 1 });
+    const json = { containers: ["both"], secretsReadable: true, secrets: { KEY: "below" } };
+    const issued = await nodes[0].request("POST", "/api/tokens", { token: above, json });
+    const { jti } = issued.json() as { jti: string };
+    const revoke = (): Promise<Answer> => nodes[0].request("DELETE", `/api/tokens/${jti}`, { token: above });
+    const reads = async (): Promise<number> => {
+      const [, calls] = /cmdstat_hgetall:calls=(\d+)/.exec(await redis.client.info("commandstats"))!;
+      return Number(calls);
+    };
+    assert.equal((await revoke()).status, 200);
+    const before = await reads();
+    for (let again = 0; again < 5; again++) assert.equal((await revoke()).status, 200);
+    assert.equal(await reads(), before);
+  });
+
   it("share the policies of containers", async () => {
     const json = { limits: { hour: 2 } };
     assert.equal((await nodes[0].request("PUT", "/api/containers/ruled", { json })).status, 200);

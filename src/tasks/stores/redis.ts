@@ -57,7 +57,8 @@ export class RedisTaskStore implements TaskStore {
       ...[after ?? "", name, version, etag, record, code === null ? 0 : 1, code ?? "", MAX_VERSIONS],
       ...[containerTasks, family ?? "", familyTasks, familyBytes],
     ];
-    return (await this.#link.run(PUT, keys, args)) as PutOutcome;
+    // A megabyte of code would delay the decisions behind it on the connection.
+    return (await this.#link.readLarge(family ?? container, () => this.#link.run(PUT, keys, args))) as PutOutcome;
   }
 
   async remove(container: string, name: string, etag: string): Promise<boolean> {

@@ -82,6 +82,29 @@ if (!(await missing("redis-server"))) {
     };
   });
 
+  test("changes in Redis that read all secrets of a family wait for their turn among the large reads, and small reads do not", async () => {
+    const server = await startRedis();
+    try {
+      const link = await server.link();
+      const store = new RedisSecretStore(link);
+      const [jti, head] = [randomUUID(), randomUUID()];
+      await store.put({ jti, parents: [head], sealed: "text", forgetAt: null }, 0);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      // More than there are at once.
+      const others = Array.from({ length: 64 }, () => link.readLarge("another family", () => promise));
+      const changes = Promise.all([
+        store.put({ jti, parents: [head], sealed: "later", forgetAt: null }, 0),
+        store.remove(head, [], { below: true }),
+      ]);
+      assert.deepEqual(await store.get(jti, [head]), ["text", null]);
+      resolve();
+      await Promise.all([...others, changes]);
+      assert.deepEqual(await store.get(jti, [head]), [null, null]);
+    } finally {
+      await server[Symbol.asyncDispose]();
+    }
+  });
+
   test("the key in Redis expires with the last secrets of a family, unless some have no end", async () => {
     const server = await startRedis();
     try {

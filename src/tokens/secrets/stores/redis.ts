@@ -20,7 +20,9 @@ export class RedisSecretStore implements SecretStore {
     const record = JSON.stringify({ sealed, parents, forgetAt });
     const most = mostBytes === Infinity ? -1 : mostBytes;
     const args = [jti, record, forgetAt ?? "", nowMs, sealed.length, most];
-    return (await this.#link.run(PUT, [this.#key(jti, parents)], args)) === 1;
+    const key = this.#key(jti, parents);
+    // The script reads all secrets of the family, which takes a Redis milliseconds.
+    return (await this.#link.readLarge(parents.at(-1) ?? jti, () => this.#link.run(PUT, [key], args))) === 1;
   }
 
   async get(jti: string, parents: readonly string[]): Promise<(string | null)[]> {
@@ -35,7 +37,9 @@ export class RedisSecretStore implements SecretStore {
   }
 
   async remove(jti: string, parents: readonly string[], { below }: { below: boolean }): Promise<void> {
-    await this.#link.run(REMOVE, [this.#key(jti, parents)], [jti, below ? 1 : 0]);
+    const key = this.#key(jti, parents);
+    const remove = (): Promise<unknown> => this.#link.run(REMOVE, [key], [jti, below ? 1 : 0]);
+    await (below ? this.#link.readLarge(parents.at(-1) ?? jti, remove) : remove());
   }
 
   /** Does nothing: the link is closed by its owner. */
