@@ -195,15 +195,15 @@ export class Tasks {
     return (await this.#change(at, read, by, { condition, mayBeUnchanged: false })).task;
   }
 
-  /** Returns the stored versions, newest first. */
-  async versions({ container, name }: TaskRef, by: Caller): Promise<Task[]> {
-    const found: Task[] = [];
+  /**
+   * Yields the stored versions, newest first, each in a turn of the event loop. A version with the maximum of params takes
+   * milliseconds and megabytes, so the caller must not keep them.
+   */
+  async *versions({ container, name }: TaskRef, by: Caller): AsyncGenerator<Task> {
     for (const record of await this.#store.versions(container, name)) {
-      // A record with the maximum of params takes milliseconds to read.
       await nextTurn(by.family);
-      found.push(this.#parsed(record));
+      yield this.#parsed(record);
     }
-    return found;
   }
 
   async list(container: string, after: string, count: number): Promise<Task[]> {

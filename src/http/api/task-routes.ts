@@ -84,9 +84,10 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
   resource(api, `${path}/:name${SEGMENT}/versions`, {
     GET: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
-      const versions = await tasks.versions(ref, by);
+      const versions: string[] = [];
+      for await (const task of tasks.versions(ref, by)) versions.push(JSON.stringify(describe(task)));
       if (versions.length === 0) throw noSuchTask();
-      return json(200, { versions: versions.map((task) => describe(task)) });
+      return jsonText(200, `{"versions":[${versions.join()}]}`);
     },
   });
   resource(api, `${path}/:name${SEGMENT}/rollback`, {
