@@ -5,7 +5,18 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-const LEAVES = ["config", "error-codes", "errors", "fair-queue", "labels", "members", "nearest", "next-turn", "units"];
+const LEAVES = [
+  "byte-cache",
+  "config",
+  "error-codes",
+  "errors",
+  "fair-queue",
+  "labels",
+  "members",
+  "nearest",
+  "next-turn",
+  "units",
+];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "user-folder"],
   cli: [
@@ -87,6 +98,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "user-folder": [],
   "error-codes": [],
   errors: ["error-codes"],
+  "byte-cache": [],
   "fair-queue": [],
   labels: [],
   members: ["errors", "nearest"],

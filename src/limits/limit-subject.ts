@@ -23,7 +23,7 @@ export interface ServerLimits {
  * The number of tasks for which a token keeps the computed charges. With more tasks in rotation the service computes them
  * again. Each task takes one to three kilobytes for each token, and a token family may have thousands of both.
  */
-const MAX_TASKS = 64;
+const MAX_TASKS = 16;
 
 /**
  * A verified token as the limiter counts it. Every run of the token uses the same object, so the object caches what is

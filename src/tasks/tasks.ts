@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
+import { ByteCache } from "../byte-cache.ts";
 import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
@@ -9,7 +10,6 @@ import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
-import { ByteCache } from "./byte-cache.ts";
 import { changesNothing, taskKeepingSecrets } from "./changes.ts";
 import {
   type Before,

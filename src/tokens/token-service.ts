@@ -132,7 +132,7 @@ async function openVault(folder: string, { create = true, nowMs = Date.now, ...o
   }
 }
 
-/** The most revoked tokens that a process remembers: those of ten families with the default of `--family-tokens`. */
+/** The most revoked tokens that a process remembers: ten times the default of `--family-tokens`. */
 const MAX_CLEARED = 10_000;
 
 const NO_QUOTAS: IssueQuotas = { familyTokens: Infinity, admit: () => Promise.resolve() };

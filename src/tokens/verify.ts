@@ -1,5 +1,6 @@
 import { compactVerify } from "jose";
 
+import { ByteCache } from "../byte-cache.ts";
 import type { Problem } from "../errors.ts";
 import { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
@@ -22,8 +23,8 @@ import {
 export interface VerifierOptions {
   /** The clock, in Unix milliseconds. */
   nowMs?: () => number;
-  /** The maximum number of checked tokens in the cache. */
-  cacheSize?: number;
+  /** The memory of the cache of checked tokens, in estimated bytes. */
+  cacheBytes?: number;
 }
 
 /** The parts of a caller on which its state depends, in addition to the time and the store. */
@@ -34,12 +35,12 @@ export class Verifier {
   readonly #keys: KeySet<VerifyingKey>;
   readonly #store: Pick<TokenStore, "isRevoked" | "issued">;
   readonly #nowMs: () => number;
-  readonly #cacheSize: number;
   /**
-   * The checked tokens by signature, oldest first. V8 hashes the text of a header again at each request. The signature is a
-   * fifth of that text and takes a third of the time. Only signed tokens enter the cache, so strangers cannot evict them.
+   * The checked tokens by signature. V8 hashes the text of a header again at each request. The signature is a
+   * fifth of that text and takes a third of the time. Only signed tokens enter the cache, so strangers cannot evict them, and a
+   * family that issues many evicts its own.
    */
-  readonly #checked = new Map<string, Checked>();
+  readonly #checked: ByteCache<Checked>;
   /** The checks in progress, by token. */
   readonly #checking = new Map<string, Promise<Caller>>();
   readonly #keyListeners: ((hasLostKey: (caller: Caller) => boolean) => void)[] = [];
@@ -53,7 +54,7 @@ export class Verifier {
     this.#keys.onRemoved(() => this.#dropUnheld());
     this.#store = store;
     this.#nowMs = options.nowMs ?? Date.now;
-    this.#cacheSize = options.cacheSize ?? DEFAULT_CACHE_SIZE;
+    this.#checked = new ByteCache(options.cacheBytes ?? CACHE_BYTES);
   }
 
   /**
@@ -154,19 +155,15 @@ export class Verifier {
     const hasLostKey = ({ key, kids }: Caller): boolean => {
       return (key !== null && !this.#keys.has(key)) || !this.#areHeld(kids);
     };
-    for (const [signature, { caller }] of this.#checked) if (hasLostKey(caller)) this.#checked.delete(signature);
+    this.#checked.removeIf(({ caller }) => hasLostKey(caller));
     for (const listener of this.#keyListeners) listener(hasLostKey);
   }
 
   #cache(token: string, caller: Caller): void {
-    if (this.#cacheSize === 0) return;
-    if (this.#checked.size >= this.#cacheSize) {
-      const [oldest] = this.#checked.keys();
-      this.#checked.delete(oldest!);
-    }
     // A copy, because V8 retains the whole text behind a substring: a header, or a URL of 16 KiB.
     const copy = Buffer.from(token, "latin1").toString("latin1");
-    this.#checked.set(copy.slice(-SIGNATURE_CHARS), { token: copy, caller });
+    const signature = copy.slice(-SIGNATURE_CHARS);
+    this.#checked.add(signature, { token: copy, caller }, copy.length * BYTES_PER_CHAR, caller.family);
   }
 }
 
@@ -175,7 +172,10 @@ interface Checked {
   readonly caller: Caller;
 }
 
-const DEFAULT_CACHE_SIZE = 10_000;
+/** The memory of checked tokens. Usual tokens have 500 characters, so about ten thousand fit. */
+const CACHE_BYTES = 64 * 2 ** 20;
+/** The estimated memory for each character of a token: params of empty lists take the most, twelve bytes a character. */
+const BYTES_PER_CHAR = 12;
 
 function readClaims(payload: unknown): Claims {
   try {

@@ -35,9 +35,9 @@ test("the runs of a task for one token share one subject, with each token once a
   assert.deepEqual(own.ofTask(task).ancestors, [keeper]);
 });
 
-test("a token that runs many tasks caches the subjects of the last 64", () => {
+test("a token that runs many tasks caches the subjects of the last 16", () => {
   const asking = new LimitSubject("asking", {});
-  const tasks = Array.from({ length: 65 }, (_, at) => new LimitSubject(`task ${at}`, {}));
+  const tasks = Array.from({ length: 17 }, (_, at) => new LimitSubject(`task ${at}`, {}));
   const [first, second] = [asking.ofTask(tasks[0]!), asking.ofTask(tasks[1]!)];
   for (const task of tasks) asking.ofTask(task);
   assert.equal(asking.ofTask(tasks[1]!), second);

@@ -198,7 +198,8 @@ test("timeout, errors and record stay until a request changes them, and a rollba
   assert.deepEqual(await put({ errors: "hidden" }), [5, null, "hidden", null]);
   assert.deepEqual(factsOf(await tasks.rollBack(AT, 3, undefined, admin, always)), [6, "5s", "shown", "input"]);
   assert.deepEqual(factsOf(await tasks.rollBack(AT, 1, undefined, admin, always)), [7, null, "hidden", null]);
-  const versions = (await Array.fromAsync(tasks.versions(AT, admin))).map(factsOf);
+  const versions: unknown[] = [];
+  for await (const task of tasks.versions(AT, admin)) versions.push(factsOf(task));
   assert.deepEqual(versions.slice(0, 2), [
     [7, null, "hidden", null],
     [6, "5s", "shown", "input"],

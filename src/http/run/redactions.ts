@@ -1,5 +1,5 @@
+import { ByteCache } from "../../byte-cache.ts";
 import { Redaction } from "../../redaction/redaction.ts";
-import { ByteCache } from "../../tasks/byte-cache.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 
 /** The most bytes of cached redactions. Runs of a token share secrets, and a redaction takes milliseconds to build. */

@@ -23,6 +23,11 @@ export class ByteCache<T> {
     return this.#entries.get(name)?.value;
   }
 
+  /** Removes the values for which `isGone` returns true. */
+  removeIf(isGone: (value: T) => boolean): void {
+    for (const [name, { value }] of this.#entries) if (isGone(value)) this.#remove(name);
+  }
+
   /**
    * Adds a value. Evicts the oldest entries of its family when they use more than a quarter of the cache, and the oldest of all
    * entries when the cache is full.
@@ -48,13 +53,17 @@ export class ByteCache<T> {
   #drop(oldestFirst: Iterable<string>, newest: string, isFull: () => boolean): void {
     for (const name of oldestFirst) {
       if (name === newest || !isFull()) return;
-      const { bytes, family } = this.#entries.get(name)!;
-      this.#entries.delete(name);
-      this.#bytes -= bytes;
-      const share = this.#families.get(family)!;
-      share.names.delete(name);
-      share.bytes -= bytes;
-      if (share.names.size === 0) this.#families.delete(family);
+      this.#remove(name);
     }
+  }
+
+  #remove(name: string): void {
+    const { bytes, family } = this.#entries.get(name)!;
+    this.#entries.delete(name);
+    this.#bytes -= bytes;
+    const share = this.#families.get(family)!;
+    share.names.delete(name);
+    share.bytes -= bytes;
+    if (share.names.size === 0) this.#families.delete(family);
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ByteCache } from "../../src/tasks/byte-cache.ts";
+import { ByteCache } from "../src/byte-cache.ts";
 
 test("a full cache evicts its oldest entries first, however many there are", () => {
   const cache = new ByteCache<string>(100);
