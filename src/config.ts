@@ -1,3 +1,4 @@
+import { CONSOLE, type ConsoleConfig } from "./config/groups/console.ts";
 import { type ContainerConfig, CONTAINERS } from "./config/groups/containers.ts";
 import { DATA, type DataConfig } from "./config/groups/data.ts";
 import { LISTENING, type ListeningConfig } from "./config/groups/listening.ts";
@@ -26,6 +27,7 @@ export interface Config
     QuotaConfig,
     RecordConfig,
     MetricsConfig,
+    ConsoleConfig,
     NodeConfig {}
 
 /** The settings by the headings of `--help` and of the settings page, in reading order. */
@@ -41,6 +43,7 @@ export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Set
   "Caps and quotas of tokens": QUOTAS,
   "Records of runs": RECORDS,
   Metrics: METRICS,
+  "Web console": CONSOLE,
   "Several nodes": NODES,
 };
 
@@ -57,5 +60,6 @@ export const SETTINGS: Settings<Config> = {
   ...QUOTAS,
   ...RECORDS,
   ...METRICS,
+  ...CONSOLE,
   ...NODES,
 };

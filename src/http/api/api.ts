@@ -5,6 +5,7 @@ import { asProblem } from "../problem.ts";
 import { parseTarget } from "../target.ts";
 import { serveAudit } from "./audit-routes.ts";
 import { cancelRoute } from "./cancel-route.ts";
+import { serveConsole } from "./console-routes.ts";
 import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
 import { serveMetrics } from "./metrics-routes.ts";
@@ -33,6 +34,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveMetrics(api, dependencies);
   serveMcp(api, dependencies);
   servePublic(api, dependencies);
+  serveConsole(api, dependencies);
   api.notFound((call) => problem(call, notFound(call.req.path, pathsOf(api))));
   api.onError((error, call) => {
     const { options, code } = asProblem(error);

@@ -1,7 +1,6 @@
 import { nextTurn } from "../../next-turn.ts";
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
-import { INDEX, indexPage, wantsPage } from "./index-page.ts";
 import { llmsText } from "./llms-text.ts";
 import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
 
@@ -45,10 +44,6 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
       await nextTurn(OPENAPI_TURNS);
       return sendShared(call, document, "application/json", ["Cache-Control", OPENAPI_CACHE]);
     },
-  });
-  resource(api, "/", {
-    GET: ({ req }) =>
-      wantsPage(req.header("accept")) ? text(200, indexPage(), "text/html; charset=utf-8") : json(200, INDEX),
   });
   const forModels = llmsText();
   resource(api, "/llms.txt", { GET: () => text(200, forModels, "text/plain; charset=utf-8") });

@@ -111,6 +111,7 @@ function parametersOfPath(path: string): Json {
 const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
   container: { description: "the name of a container", schema: { type: "string", pattern: NAME }, example: "acme" },
   task: { description: "the name of a task", schema: { type: "string", pattern: NAME }, example: "hook" },
+  file: { description: "the name of a file", schema: { type: "string" }, example: "index.js" },
   path: { description: "the rest of the path", schema: { type: "string" }, example: "orders" },
   jti: {
     description: "the `jti` of a token",

@@ -20,6 +20,7 @@ const health = named(
 const jwks = named("KeySet", z.object({ keys: z.array(z.looseObject({ kty: z.string(), kid: z.string() })) }));
 const html = named("Html", z.string());
 const markdown = named("Markdown", z.string());
+const text = named("Text", z.string());
 const metrics = named("Metrics", z.string());
 const openApi = named("OpenApi", z.looseObject({ openapi: z.string() }));
 const index = named(
@@ -82,6 +83,25 @@ export const PUBLIC_OPERATIONS: readonly Operation[] = [
       },
     ],
     errors: ["internal_error"],
+  },
+  {
+    method: "get",
+    path: "/console/{file}",
+    id: "getConsoleFile",
+    tag: TAG,
+    summary: "Read a file of the web console",
+    token: "none",
+    answers: [
+      {
+        status: 200,
+        description: "the file",
+        content: [
+          { type: "text/javascript", schema: text, example: "" },
+          { type: "text/css", schema: text, example: "" },
+        ],
+      },
+    ],
+    errors: ["not_found", "internal_error"],
   },
   {
     method: "get",

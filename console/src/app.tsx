@@ -1,0 +1,38 @@
+import { type ComponentType, lazy, Suspense } from "preact/compat";
+
+import { pagesOf } from "./pages.ts";
+import { SignIn } from "./pages/sign-in.tsx";
+import { Failure } from "./parts/failure.tsx";
+import { Frame } from "./parts/frame.tsx";
+import { Offer } from "./parts/offer.tsx";
+import { route } from "./route.ts";
+import { onlyContainer, session } from "./session.ts";
+
+const loaded = new Map<string, ComponentType>();
+
+/** The whole console: the sign-in, or a page in its frame. */
+export function App() {
+  if (session.value === null) return <SignIn />;
+  const pages = pagesOf();
+  const { page } = route.value;
+  const wanted = pages.find(({ id }) => id === page) ?? pages[0]!;
+  const Page = pageOf(wanted.id, wanted.load);
+  return (
+    <Frame pages={pages} current={wanted.id} container={onlyContainer.value}>
+      <Offer />
+      <Failure key={location.hash}>
+        <Suspense fallback={<p class="quiet">Loading...</p>}>
+          <Page />
+        </Suspense>
+      </Failure>
+    </Frame>
+  );
+}
+
+function pageOf(id: string, load: () => Promise<{ default: ComponentType }>): ComponentType {
+  const known = loaded.get(id);
+  if (known) return known;
+  const made = lazy(load) as ComponentType;
+  loaded.set(id, made);
+  return made;
+}

@@ -1,0 +1,56 @@
+import type { ComponentChildren } from "preact";
+
+import type { Page } from "../pages.ts";
+import { linkTo } from "../route.ts";
+import { session, signOut } from "../session.ts";
+import { Brand } from "./brand.tsx";
+import { ConfirmDialog } from "./confirm.tsx";
+
+interface FrameProps {
+  readonly pages: readonly Page[];
+  readonly current: string;
+  /** The one container of a narrow token. */
+  readonly container: string | null;
+  readonly children: ComponentChildren;
+}
+
+/** The navigation, and the page in its landmark. */
+export function Frame({ pages, current, container, children }: FrameProps) {
+  const { claims } = session.value!;
+  return (
+    <div class="frame">
+      <a class="skip" href="#content" onClick={skip}>
+        Skip to the content
+      </a>
+      <header>
+        <a class="brand" href={linkTo("overview")}>
+          <Brand />
+        </a>
+        {container !== null && <span class="scope">{container}</span>}
+        <nav aria-label="Pages">
+          {pages.map(({ id, title }) => (
+            <a key={id} href={linkTo(id)} aria-current={id === current ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        <div class="who">
+          <span class="quiet">{claims.admin ? "administrator" : (claims.description ?? "token")}</span>
+          <button type="button" onClick={() => signOut()}>
+            Sign out
+          </button>
+        </div>
+      </header>
+      <ConfirmDialog />
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+/** The fragment is the route, so the link moves the focus itself. */
+function skip(event: Event): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}

@@ -1,0 +1,74 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export interface Column<T> {
+  readonly title: string;
+  readonly isNumber?: boolean;
+  readonly cell: (row: T) => ComponentChildren;
+}
+
+interface VirtualTableProps<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** Called when the end of the rows comes into view. */
+  readonly onEnd?: () => void;
+}
+
+const ROW_PX = 34;
+/** Rows above and below the view, so that fast scrolling shows no gap. */
+const MARGIN = 12;
+
+/** A table that has only the rows in view in the document, however many there are. All rows have one height. */
+export function VirtualTable<T>({ label, columns, rows, keyOf, onEnd }: VirtualTableProps<T>) {
+  const box = useRef<HTMLDivElement>(null);
+  const view = useSignal({ top: 0, height: 600 });
+  const measure = (): void => {
+    const { scrollTop, clientHeight } = box.current!;
+    view.value = { top: scrollTop, height: clientHeight };
+    if (onEnd && scrollTop + clientHeight > (rows.length - MARGIN) * ROW_PX) onEnd();
+  };
+  useEffect(measure, [rows.length]);
+  const first = Math.max(0, Math.floor(view.value.top / ROW_PX) - MARGIN);
+  const last = Math.min(rows.length, Math.ceil((view.value.top + view.value.height) / ROW_PX) + MARGIN);
+  return (
+    // A box that scrolls must take the focus, so that the keyboard scrolls it.
+    <div class="scroll tall" ref={box} onScroll={measure} tabIndex={0} role="region" aria-label={label}>
+      <table class="rows" aria-rowcount={rows.length + 1}>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber ? "number" : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {first > 0 && <Gap rows={first} columns={columns.length} />}
+          {rows.slice(first, last).map((row, at) => (
+            <tr key={keyOf(row)} aria-rowindex={first + at + 2}>
+              {columns.map(({ title, isNumber, cell }) => (
+                <td key={title} class={isNumber ? "number" : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+          {last < rows.length && <Gap rows={rows.length - last} columns={columns.length} />}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Stands for rows that are out of view. */
+function Gap({ rows, columns }: { readonly rows: number; readonly columns: number }) {
+  return (
+    <tr aria-hidden="true">
+      <td colSpan={columns} style={{ height: rows * ROW_PX, padding: 0, border: 0 }} />
+    </tr>
+  );
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from "vite";
+
+// Relative paths, so that the console works behind a path prefix. The service serves the files at `console/`.
+export default defineConfig({
+  base: "./",
+  build: {
+    target: "es2023",
+    outDir: "../dist/console",
+    emptyOutDir: true,
+    assetsDir: "console",
+    // A module is loaded by the entry, which the policy of the page trusts by its digest.
+    modulePreload: false,
+    // One style sheet, so that no page waits for its own.
+    cssCodeSplit: false,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 900,
+  },
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+});
