@@ -1,3 +1,166 @@
-export default function Page() {
-  return <h1>playground</h1>;
+import type { AnsweredRunRecord } from "@caisson/client";
+import { useSignal } from "@preact/signals";
+
+import { EXAMPLES } from "../examples.ts";
+import { Code } from "../parts/code.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { ErrorNote } from "../parts/error-note.tsx";
+import { Choice, Field } from "../parts/field.tsx";
+import { LimitsLeft } from "../parts/limits-left.tsx";
+import { Outcome } from "../parts/outcome.tsx";
+import { SaveTask } from "../parts/save-task.tsx";
+import { markOf } from "../run-mark.ts";
+import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
+import { snippetsOf } from "../snippets.ts";
+
+const KEPT = "caisson.playground";
+
+interface Draft {
+  readonly container: string;
+  readonly code: string;
+  readonly data: string;
+  readonly query: string;
+}
+
+/** Runs code, and shows what became of it. */
+export default function Playground() {
+  const draft = useSignal<Draft>(firstDraft());
+  const revision = useSignal(0);
+  const record = useSignal<AnsweredRunRecord | null>(null);
+  const refusal = useSignal<Error | null>(null);
+  const running = useSignal<AbortController | null>(null);
+  const change = (changes: Partial<Draft>): void => {
+    draft.value = { ...draft.value, ...changes };
+    sessionStorage.setItem(KEPT, JSON.stringify(draft.value));
+  };
+  const run = async (): Promise<void> => {
+    if (running.value !== null) return;
+    const abort = new AbortController();
+    running.value = abort;
+    refusal.value = null;
+    try {
+      const { container, code, data, query } = draft.value;
+      const options = { ...(data.trim() !== "" && { data: parsed(data) }), ...(query !== "" && { query }) };
+      record.value = await client().record(container, code, { ...options, signal: abort.signal });
+    } catch (error) {
+      noticeRefusal(error);
+      record.value = null;
+      refusal.value = abort.signal.aborted ? new Error("You cancelled the run.") : (error as Error);
+    } finally {
+      running.value = null;
+    }
+  };
+  const { container, code, data, query } = draft.value;
+  const snippets = snippetsOf(draft.value);
+  return (
+    <>
+      <div class="head">
+        <h1>Playground</h1>
+        <div class="actions">
+          <Choice
+            label="Example"
+            value=""
+            choices={{ "": "Choose a form of code", ...titles() }}
+            onChange={(name) => {
+              const example = EXAMPLES[name];
+              if (!example) return;
+              change({ code: example.code, data: example.data ?? "", query: example.query ?? "" });
+              revision.value++;
+            }}
+          />
+        </div>
+      </div>
+      <div class="columns">
+        <div class="fields">
+          <Field
+            label="Container"
+            value={container}
+            list={suggestions()}
+            onInput={(value) => change({ container: value })}
+          />
+          <div class="field">
+            <span class="label">Code</span>
+            <Code
+              label="Code"
+              value={code}
+              revision={revision.value}
+              mark={markOf(record.value?.error ?? null, refusal.value)}
+              onChange={(value) => change({ code: value })}
+              onRun={() => void run()}
+            />
+          </div>
+          <Field label="Data (JSON), as context.data" value={data} onInput={(value) => change({ data: value })} />
+          <Field
+            label="Query, as context.query"
+            value={query}
+            hint="such as a=1&b=2"
+            onInput={(value) => change({ query: value })}
+          />
+          <div class="actions">
+            <button type="button" class="primary" disabled={running.value !== null} onClick={() => void run()}>
+              {running.value === null ? "Run" : "Running..."}
+            </button>
+            {running.value !== null && (
+              <button type="button" onClick={() => running.value?.abort()}>
+                Cancel
+              </button>
+            )}
+            <span class="quiet">Ctrl-Enter runs too</span>
+          </div>
+          {can("tasks") && <SaveTask container={container} code={code} />}
+          <details>
+            <summary>Copy as</summary>
+            <div class="actions">
+              {Object.entries(snippets).map(([name, text]) => (
+                <CopyButton key={name} text={text}>
+                  {name}
+                </CopyButton>
+              ))}
+            </div>
+          </details>
+        </div>
+        <div class="fields" aria-live="polite">
+          {refusal.value !== null && <ErrorNote error={refusal.value} />}
+          {record.value === null && refusal.value === null && (
+            <p class="empty">The result, the console and the times of a run appear here.</p>
+          )}
+          {record.value !== null && <Outcome record={record.value} />}
+          {record.value !== null && (
+            <section class="card" aria-label="Limits">
+              <h2>Limits</h2>
+              <LimitsLeft limits={record.value.limits} />
+            </section>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function firstDraft(): Draft {
+  const kept = sessionStorage.getItem(KEPT);
+  const only = onlyContainer.value;
+  const example = EXAMPLES["body"]!;
+  const draft =
+    kept === null
+      ? { container: "demo", code: example.code, data: example.data!, query: "" }
+      : (JSON.parse(kept) as Draft);
+  return only === null ? draft : { ...draft, container: only };
+}
+
+function suggestions(): string[] {
+  return (session.value?.claims.containers ?? []).filter((name) => !name.endsWith("*"));
+}
+
+function titles(): Record<string, string> {
+  return Object.fromEntries(Object.entries(EXAMPLES).map(([name, { title }]) => [name, title]));
+}
+
+/** @throws {Error} if the text is no JSON */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The data is no JSON: ${(error as Error).message}`, { cause: error });
+  }
 }

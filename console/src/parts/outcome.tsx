@@ -1,0 +1,118 @@
+import type { AnsweredRunRecord, RunRecord } from "@caisson/client";
+
+import { bytes, duration } from "../format.ts";
+import { linkTo } from "../route.ts";
+import { StatusBadge } from "./status-badge.tsx";
+import { Timings } from "./timings.tsx";
+
+type Shown = AnsweredRunRecord | RunRecord;
+
+/** What became of a run: its result or its error, its console, and what it used. */
+export function Outcome({ record }: { readonly record: Shown }) {
+  const { run, container, status, error, hint, guest, egress } = record;
+  return (
+    <section class="card" aria-label="Result">
+      <div class="head">
+        <StatusBadge status={status} />
+        <a class="mono" href={linkTo("runs", [container, run])}>
+          {run}
+        </a>
+      </div>
+      {error === null ? <Result record={record} /> : <RunError error={error} />}
+      {hint !== null && hint !== undefined && <p class="notice">{hint}</p>}
+      <ConsoleLines lines={record.console ?? []} dropped={record.dropped?.lines ?? 0} />
+      <Timings ms={record.ms} start={record.start} />
+      <dl class="facts">
+        {guest?.cpuMs != null && (
+          <>
+            <dt>Processor time</dt>
+            <dd>{duration(guest.cpuMs)}</dd>
+          </>
+        )}
+        {guest?.memoryPeakBytes != null && (
+          <>
+            <dt>Memory of the guest, at most</dt>
+            <dd>{bytes(guest.memoryPeakBytes)}</dd>
+          </>
+        )}
+        {egress !== null && egress.connections + egress.refused > 0 && (
+          <>
+            <dt>Network</dt>
+            <dd>
+              {egress.connections} connections, {bytes(egress.bytesSent)} sent, {bytes(egress.bytesReceived)} received,{" "}
+              {egress.refused} refused
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Result({ record }: { readonly record: Shown }) {
+  const { result, resultType, response } = record as AnsweredRunRecord;
+  if (response) {
+    return (
+      <p>
+        A response with status {response.status}
+        {result !== undefined && result !== null && <pre class="result">{textOf(result, resultType)}</pre>}
+      </p>
+    );
+  }
+  if (result === undefined) return null;
+  return <pre class="result">{textOf(result, resultType)}</pre>;
+}
+
+function textOf(result: unknown, type: string | null): string {
+  if (typeof result === "string" && type !== null && type !== "application/json") return result;
+  return JSON.stringify(result, null, 2) ?? "null";
+}
+
+function RunError({ error }: { readonly error: NonNullable<Shown["error"]> }) {
+  const { name, message, code, at, hint, stack } = error;
+  return (
+    <div class="run-error">
+      <p>
+        <strong>{name ?? code}</strong>: {message}
+      </p>
+      {at !== null && (
+        <p class="quiet mono">
+          {at.file}:{at.line}:{at.column}
+        </p>
+      )}
+      {at?.frame && <pre class="source">{at.frame}</pre>}
+      {hint !== null && <p>{hint}</p>}
+      {stack !== null && stack !== undefined && (
+        <details>
+          <summary>Stack</summary>
+          <pre>{stack}</pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+interface Line {
+  readonly atMs: number;
+  readonly level: string;
+  readonly text: string;
+}
+
+/** The lines that a run printed, as text. */
+export function ConsoleLines({ lines, dropped }: { readonly lines: readonly Line[]; readonly dropped: number }) {
+  if (lines.length === 0) return null;
+  return (
+    <div>
+      <h3>Console</h3>
+      <ol class="console">
+        {lines.map(({ atMs, level, text }, at) => (
+          <li key={at} class={level}>
+            <span class="quiet">{duration(atMs)}</span>
+            <pre>{text}</pre>
+          </li>
+        ))}
+      </ol>
+      {dropped > 0 && <p class="quiet">{dropped} further lines were dropped</p>}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useSignal } from "@preact/signals";
+
+import { linkTo } from "../route.ts";
+import { client, noticeRefusal, serviceUrl } from "../session.ts";
+import { CopyButton } from "./copy-button.tsx";
+import { ErrorNote } from "./error-note.tsx";
+import { Field } from "./field.tsx";
+
+/** Keeps the code of the editor as a named task, which a webhook can call. */
+export function SaveTask({ container, code }: { readonly container: string; readonly code: string }) {
+  const name = useSignal("");
+  const isPublic = useSignal(true);
+  const saved = useSignal<{ readonly name: string; readonly version: number } | null>(null);
+  const refusal = useSignal<Error | null>(null);
+  const isBusy = useSignal(false);
+  const save = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    isBusy.value = true;
+    [saved.value, refusal.value] = [null, null];
+    try {
+      const task = await client().tasks.put(container, name.value, { code, public: isPublic.value, typescript: true });
+      if ("version" in task) saved.value = { name: name.value, version: task.version };
+    } catch (error) {
+      noticeRefusal(error);
+      refusal.value = error as Error;
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  const url = saved.value === null ? "" : `${serviceUrl}/api/run/${container}/${saved.value.name}`;
+  return (
+    <details class="card">
+      <summary>Save as task</summary>
+      <form class="fields" onSubmit={(event) => void save(event)}>
+        <Field label="Name of the task" value={name.value} isRequired onInput={(value) => (name.value = value)} />
+        <label>
+          <input
+            type="checkbox"
+            checked={isPublic.value}
+            onChange={(event) => (isPublic.value = event.currentTarget.checked)}
+          />{" "}
+          Public: anyone who knows the URL may run it, as a webhook does
+        </label>
+        <div class="actions">
+          <button type="submit" disabled={isBusy.value}>
+            {isBusy.value ? "Saving..." : "Save task"}
+          </button>
+        </div>
+      </form>
+      {refusal.value !== null && <ErrorNote error={refusal.value} />}
+      {saved.value !== null && (
+        <div class="notice" role="status">
+          <p>
+            Saved as version {saved.value.version} of{" "}
+            <a href={linkTo("tasks", [container, saved.value.name])}>{saved.value.name}</a>. Webhook URL:{" "}
+            <code>{url}</code>
+          </p>
+          <CopyButton text={url}>Copy URL</CopyButton>
+        </div>
+      )}
+    </details>
+  );
+}

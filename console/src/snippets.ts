@@ -1,0 +1,48 @@
+import { serviceUrl } from "./session.ts";
+
+interface Draft {
+  readonly container: string;
+  readonly code: string;
+  readonly data: string;
+  readonly query: string;
+}
+
+/** Returns the same run for other programs. None contains the token. */
+export function snippetsOf({ container, code, data, query }: Draft): Readonly<Record<string, string>> {
+  const envelope = { code, ...(data.trim() === "" ? {} : { data: json(data) }), ...(query === "" ? {} : { query }) };
+  const url = `${serviceUrl}/api/runs/${encodeURIComponent(container)}`;
+  const options = [
+    ...(data.trim() === "" ? [] : [`data: ${data.trim()}`]),
+    ...(query === "" ? [] : [`query: ${JSON.stringify(query)}`]),
+  ];
+  return {
+    curl: `curl -sS -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" ${url} --data-binary ${quoted(JSON.stringify(envelope))}`,
+    "command line": `printf %s ${quoted(code)} | CAISSON_TOKEN=$TOKEN caisson run - --url ${serviceUrl} --container ${quoted(container)}${
+      data.trim() === "" ? "" : ` --input ${quoted(data.trim())}`
+    }${[...new URLSearchParams(query)].map(([name, value]) => ` --query ${quoted(`${name}=${value}`)}`).join("")}`,
+    client: `import { Caisson } from "@caisson/client";
+
+const caisson = new Caisson({ url: ${JSON.stringify(serviceUrl)}, token: process.env.TOKEN });
+const value = await caisson.run(${JSON.stringify(container)}, ${JSON.stringify(code)}${
+      options.length === 0 ? "" : `, { ${options.join(", ")} }`
+    });`,
+    MCP: JSON.stringify(
+      { mcpServers: { caisson: { url: `${serviceUrl}/mcp/${encodeURIComponent(container)}` } } },
+      null,
+      2,
+    ),
+  };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Quotes a text for a shell (POSIX.1-2024, 2.2.2). */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
