@@ -28,7 +28,9 @@ interface Find {
   readonly words: string;
 }
 
-const files = execFileSync("git", ["ls-files", "*.ts", "*.mjs", "*.js", "*.md"], { encoding: "utf8" }).split("\n");
+const files = execFileSync("git", ["ls-files", "*.ts", "*.tsx", "*.mjs", "*.js", "*.md"], { encoding: "utf8" }).split(
+  "\n",
+);
 const found = files.filter((file) => existsSync(file) && !LEFT_OUT.test(file)).flatMap(findIn);
 if (process.argv.includes("--list")) for (const { place, words } of found) console.log(`${place}: ${words}`);
 console.log(`words: ${found.length} places, ${BUDGET} allowed`);

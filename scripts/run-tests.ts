@@ -66,8 +66,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-// The tests start the service from its build, and use the client as it is published.
-for (const build of ["build.ts", "build-client.ts"]) {
+// The tests start the service from its build, and use the client and the console as they are published.
+for (const build of ["build.ts", "build-client.ts", "build-console.ts"]) {
   const { status } = spawnSync(process.execPath, [path.join(import.meta.dirname, build)], { stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }

@@ -11,6 +11,7 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 installDependencies();
 checkRuntime();
 run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
+run(path.join(root, "scripts/node"), ["scripts/build-console.ts"]);
 if (process.platform === "linux" && purpose !== "pack") installPrograms(programsFor(purpose));
 
 /** Returns the Debian package of each program. */
@@ -49,8 +50,8 @@ function installDependencies() {
   const extent = purpose === "test" ? "all" : "production";
   if (installed === `${lock} all` || installed === `${lock} ${extent}`) return;
   say("installing dependencies from the lock file");
-  // The workspaces have the programs that check and test.
-  const omit = extent === "production" ? ["--workspaces=false"] : [];
+  // The workspace `tools` has the programs that check and test.
+  const omit = extent === "production" ? ["--include-workspace-root", "--workspace=client", "--workspace=console"] : [];
   run("npm", ["ci", "--loglevel=error", "--ignore-scripts", ...omit]);
   writeFileSync(stamp, `${lock} ${extent}`);
 }

@@ -32,7 +32,7 @@ export function App() {
 function pageOf(id: string, load: () => Promise<{ default: ComponentType }>): ComponentType {
   const known = loaded.get(id);
   if (known) return known;
-  const made = lazy(load) as ComponentType;
+  const made = lazy(load);
   loaded.set(id, made);
   return made;
 }

@@ -1,4 +1,3 @@
-import "./theme.css";
 import { render } from "preact";
 
 import { App } from "./app.tsx";

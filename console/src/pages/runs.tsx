@@ -1,3 +1,228 @@
-export default function Page() {
-  return <h1>runs</h1>;
+import type { ContainerEvent } from "@caisson/client";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { useAct } from "../act.ts";
+import { bytes, duration, moment } from "../format.ts";
+import { useList } from "../load-list.ts";
+import { useLoad } from "../load.ts";
+import { ActNote } from "../parts/act-note.tsx";
+import { confirm } from "../parts/confirm.tsx";
+import { Content } from "../parts/content.tsx";
+import { ErrorNote } from "../parts/error-note.tsx";
+import { Choice, Field } from "../parts/field.tsx";
+import { Outcome } from "../parts/outcome.tsx";
+import { type ListedRun, RunTable } from "../parts/run-table.tsx";
+import { linkTo, route, setQuery } from "../route.ts";
+import { client, onlyContainer } from "../session.ts";
+
+const STATUSES = [
+  ...["ok", "threw", "syntax", "timeout", "blocked", "memory", "exited", "stalled", "called_back", "unserializable"],
+  ...["too_large", "refused", "failed", "cancelled", "interrupted", "running"],
+];
+/** The events that the live tail shows; older ones are dropped. */
+const MOST_EVENTS = 500;
+
+/** Runs, with filters and a live tail, or one run. */
+export default function Runs() {
+  const { names, query } = route.value;
+  const [container, run] = names;
+  if (container !== undefined && run !== undefined) return <OneRun container={container} run={run} />;
+  const filters = {
+    container: onlyContainer.value ?? query.get("container") ?? "",
+    task: query.get("task") ?? "",
+    status: query.get("status") ?? "",
+    since: query.get("since") ?? "",
+    until: query.get("until") ?? "",
+    q: query.get("q") ?? "",
+  };
+  const isLive = query.get("live") === "1" && filters.container !== "";
+  return (
+    <>
+      <div class="head">
+        <h1>Runs</h1>
+        <div class="actions">
+          <button
+            type="button"
+            aria-pressed={isLive}
+            disabled={filters.container === ""}
+            title={filters.container === "" ? "Choose a container for the live tail" : ""}
+            onClick={() => setQuery({ live: isLive ? "" : "1" })}
+          >
+            {isLive ? "Stop the live tail" : "Live tail"}
+          </button>
+        </div>
+      </div>
+      <div class="filters">
+        {onlyContainer.value === null && (
+          <Field label="Container" value={filters.container} onInput={(value) => setQuery({ container: value })} />
+        )}
+        <Field label="Task" value={filters.task} onInput={(value) => setQuery({ task: value })} />
+        <Choice
+          label="Status"
+          value={filters.status}
+          choices={{ "": "any", ...Object.fromEntries(STATUSES.map((each) => [each, each])) }}
+          onChange={(value) => setQuery({ status: value })}
+        />
+        <Choice
+          label="Since"
+          value={filters.since}
+          choices={{ "": "the beginning", "15m": "15 minutes", "1h": "an hour", "24h": "a day", "7d": "a week" }}
+          onChange={(value) => setQuery({ since: value })}
+        />
+        <Field label="Text in the error or console" value={filters.q} onInput={(value) => setQuery({ q: value })} />
+      </div>
+      {isLive ? <Tail container={filters.container} /> : <History filters={filters} />}
+    </>
+  );
+}
+
+function History({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
+  const query = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ""));
+  const list = useList(
+    (cursor, signal) =>
+      client()
+        .runs.list({ ...query, limit: 200, cursor }, { signal })
+        .page(),
+    ({ runs }) => runs as readonly ListedRun[],
+    [JSON.stringify(query)],
+  );
+  return (
+    <>
+      {list.error !== null && <ErrorNote error={list.error} onRetry={list.reload} />}
+      {list.entries.length > 0 && <RunTable rows={list.entries} onEnd={list.more} />}
+      {list.entries.length === 0 && !list.isLoading && list.error === null && (
+        <p class="empty">No run matches. Silent successes are kept once per container and second.</p>
+      )}
+      <p class="quiet" role="status">
+        {list.isLoading
+          ? "Loading..."
+          : `${list.entries.length} runs${list.next === null ? "" : ", more when you scroll"}`}
+      </p>
+    </>
+  );
+}
+
+/** Lines and ended runs of a container as they come. */
+function Tail({ container }: { readonly container: string }) {
+  const events = useSignal<readonly ContainerEvent[]>([]);
+  const state = useSignal("Connecting...");
+  useEffect(() => {
+    const stop = new AbortController();
+    const follow = async (): Promise<void> => {
+      const options = { signal: stop.signal, onOpen: () => (state.value = "Connected. New lines appear here.") };
+      try {
+        for await (const event of client().runs.follow(container, options)) {
+          events.value = [event, ...events.value].slice(0, MOST_EVENTS);
+        }
+      } catch (error) {
+        if (!stop.signal.aborted) state.value = (error as Error).message;
+      }
+    };
+    void follow();
+    return () => stop.abort();
+  }, [container]);
+  return (
+    <>
+      <p class="quiet" role="status">
+        {state.value}
+      </p>
+      <ol class="console tail" aria-label="Live tail">
+        {events.value.map((event, at) => (
+          <li key={`${event.id}-${events.value.length - at}`} class={event.type === "console" ? event.level : ""}>
+            <TailEvent container={container} event={event} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function TailEvent({ container, event }: { readonly container: string; readonly event: ContainerEvent }) {
+  if (event.type === "lost") return <pre>{event.detail}</pre>;
+  const run = event.type === "console" ? event.run : event.record.run;
+  const { error, status, ms } = event.type === "record" ? event.record : { error: null, status: "", ms: null };
+  return (
+    <>
+      <a class="mono" href={linkTo("runs", [container, run])}>
+        {run.slice(-6)}
+      </a>
+      <pre>
+        {event.type === "console"
+          ? event.text
+          : `${status}${ms?.run == null ? "" : ` in ${duration(ms.run)}`}${error ? ` ${error.message}${error.at ? ` (${error.at.file}:${error.at.line}:${error.at.column})` : ""}` : ""}`}
+      </pre>
+    </>
+  );
+}
+
+function OneRun({ container, run }: { readonly container: string; readonly run: string }) {
+  const loaded = useLoad((signal) => client().runs.get(container, run, { signal }), [container, run]);
+  const act = useAct();
+  const cancel = (): void => {
+    void act.run(async () => {
+      if (!(await confirm("Cancel this run?", "Its caller receives an error, and its work stops.", "Cancel the run")))
+        return null;
+      await client().runs.cancel(container, run);
+      loaded.reload();
+      return "The run was cancelled.";
+    });
+  };
+  return (
+    <>
+      <div class="head">
+        <h1>
+          Run <span class="mono">{run}</span>
+        </h1>
+        <div class="actions">
+          {loaded.value?.status === "running" && (
+            <button type="button" class="danger" onClick={cancel}>
+              Cancel
+            </button>
+          )}
+          <button type="button" onClick={loaded.reload}>
+            Reload
+          </button>
+        </div>
+      </div>
+      <ActNote of={act} />
+      <Content of={loaded}>
+        {(record) => (
+          <div class="columns">
+            <Outcome record={record} />
+            <section class="card" aria-label="Facts">
+              <dl class="facts">
+                <dt>Container</dt>
+                <dd>
+                  <a href={linkTo("containers", [container])}>{container}</a>
+                </dd>
+                <dt>Task</dt>
+                <dd>{record.task === null ? "code of the request" : `${record.task}, version ${record.version}`}</dd>
+                <dt>Started</dt>
+                <dd>{moment(record.startedAt)} UTC</dd>
+                <dt>Token</dt>
+                <dd class="mono">{record.token ?? "none"}</dd>
+                <dt>Node</dt>
+                <dd class="mono">{record.node}</dd>
+                {record.traceparent !== null && (
+                  <>
+                    <dt>Trace</dt>
+                    <dd class="mono">{record.traceparent}</dd>
+                  </>
+                )}
+                {record.dropped !== null && record.dropped.lines > 0 && (
+                  <>
+                    <dt>Dropped</dt>
+                    <dd>
+                      {record.dropped.lines} lines, {bytes(record.dropped.bytes)}
+                    </dd>
+                  </>
+                )}
+              </dl>
+            </section>
+          </div>
+        )}
+      </Content>
+    </>
+  );
 }

@@ -1,3 +1,90 @@
-export default function Page() {
-  return <h1>tokens</h1>;
+import type { Token } from "@caisson/client";
+
+import { count, moment } from "../format.ts";
+import { useList } from "../load-list.ts";
+import { ErrorNote } from "../parts/error-note.tsx";
+import { Field } from "../parts/field.tsx";
+import { IssueToken } from "../parts/issue-token.tsx";
+import { OneToken } from "../parts/one-token.tsx";
+import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
+import { linkTo, route, setQuery } from "../route.ts";
+import { client } from "../session.ts";
+
+/** Issues, lists and revokes tokens. */
+export default function Tokens() {
+  const { names, query } = route.value;
+  const container = query.get("container") ?? "";
+  if (names[0] !== undefined) return <OneToken jti={names[0]} />;
+  return (
+    <>
+      <div class="head">
+        <h1>Tokens</h1>
+      </div>
+      <IssueToken container={container} />
+      <h2>Issued tokens</h2>
+      <div class="filters">
+        <Field label="That reach the container" value={container} onInput={(value) => setQuery({ container: value })} />
+      </div>
+      <Issued container={container} />
+    </>
+  );
 }
+
+function Issued({ container }: { readonly container: string }) {
+  const list = useList(
+    (cursor, signal) =>
+      client()
+        .tokens.list(
+          { limit: 200, ...(container !== "" && { container }), ...(cursor !== undefined && { cursor }) },
+          { signal },
+        )
+        .page(),
+    ({ tokens }) => tokens,
+    [container],
+  );
+  return (
+    <>
+      {list.error !== null && <ErrorNote error={list.error} onRetry={list.reload} />}
+      {list.entries.length > 0 && (
+        <VirtualTable label="Tokens" columns={COLUMNS} rows={list.entries} keyOf={({ jti }) => jti} onEnd={list.more} />
+      )}
+      <p class="quiet" role="status">
+        {list.isLoading
+          ? "Loading..."
+          : `${count(list.entries.length)} tokens${list.next === null ? "" : ", more when you scroll"}`}
+      </p>
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<Token>[] = [
+  {
+    title: "Token",
+    cell: ({ jti }) => (
+      <a class="mono" href={linkTo("tokens", [jti])}>
+        {jti}
+      </a>
+    ),
+  },
+  {
+    title: "State",
+    cell: ({ revoked, claims: { exp } }) =>
+      revoked !== null ? (
+        <span class="badge bad">revoked</span>
+      ) : exp !== null && exp * 1_000 < Date.now() ? (
+        <span class="badge warn">expired</span>
+      ) : (
+        <span class="badge ok">valid</span>
+      ),
+  },
+  {
+    title: "May",
+    cell: ({ claims: { admin, can, task } }) =>
+      admin ? "everything" : task !== null ? `run the task ${task}` : can.join(", "),
+  },
+  { title: "Containers", cell: ({ claims: { admin, containers } }) => (admin ? "all" : containers.join(", ")) },
+  { title: "Runs", isNumber: true, cell: ({ runs }) => count(runs) },
+  { title: "Last used", cell: ({ lastUsed }) => moment(lastUsed) },
+  { title: "Ends", cell: ({ claims: { exp } }) => moment(exp) },
+  { title: "Description", cell: ({ claims: { description } }) => description ?? "" },
+];

@@ -1,3 +1,158 @@
-export default function Page() {
-  return <h1>usage</h1>;
+import type { Usage as UsageAnswer } from "@caisson/client";
+import { lazy, Suspense } from "preact/compat";
+
+
+import { bytes, count, duration } from "../format.ts";
+import { useLoad } from "../load.ts";
+import type { Series } from "../parts/chart.tsx";
+import { Content } from "../parts/content.tsx";
+import { Choice, Field } from "../parts/field.tsx";
+import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
+import { route, setQuery } from "../route.ts";
+import { client, onlyContainer, serviceUrl, session } from "../session.ts";
+
+const Chart = lazy(() => import("../parts/chart.tsx"));
+const HOUR_MS = 3_600_000;
+const RANGES: Readonly<
+  Record<string, { readonly title: string; readonly hours: number; readonly step: "hour" | "day" }>
+> = {
+  day: { title: "24 hours", hours: 24, step: "hour" },
+  week: { title: "7 days", hours: 168, step: "hour" },
+  month: { title: "31 days", hours: 744, step: "day" },
+  year: { title: "12 months", hours: 8_760, step: "day" },
+};
+
+type Entry = UsageAnswer["usage"][number];
+type By = "container" | "task" | "token";
+
+interface Row {
+  readonly name: string;
+  readonly runs: number;
+  readonly failed: number;
+  readonly refused: number;
+  readonly cpuMs: number;
+  readonly egressBytes: number;
 }
+
+/** Runs, processor time and network bytes over time. */
+export default function Usage() {
+  const { query } = route.value;
+  const by = (query.get("by") ?? "container") as By;
+  const range = RANGES[query.get("range") ?? "day"] ?? RANGES["day"]!;
+  const container = onlyContainer.value ?? query.get("container") ?? "";
+  const from = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - (range.hours - 1) * HOUR_MS).toISOString();
+  const request = { by, step: range.step, from } as const;
+  const usage = useLoad((signal) => client().usage(request, { signal }), [by, range.title], 30_000);
+  return (
+    <>
+      <div class="head">
+        <h1>Usage</h1>
+        <div class="actions">
+          <button type="button" onClick={() => void saveCsv(request)}>
+            CSV
+          </button>
+        </div>
+      </div>
+      <div class="filters">
+        <Choice
+          label="By"
+          value={by}
+          choices={{ container: "container", task: "task", token: "token" }}
+          onChange={(value) => setQuery({ by: value })}
+        />
+        <Choice
+          label="Time"
+          value={query.get("range") ?? "day"}
+          choices={Object.fromEntries(Object.entries(RANGES).map(([key, { title }]) => [key, title]))}
+          onChange={(value) => setQuery({ range: value })}
+        />
+        {onlyContainer.value === null && (
+          <Field label="Container" value={container} onInput={(value) => setQuery({ container: value })} />
+        )}
+      </div>
+      <Content of={usage}>
+        {({ usage: all, truncated }) => {
+          const entries = container === "" ? all : all.filter((entry) => entry.container === container);
+          const rows = rowsOf(entries, by);
+          return entries.length === 0 ? (
+            <p class="empty">No run in this time.</p>
+          ) : (
+            <>
+              <Suspense fallback={<div class="chart" />}>
+                <Chart label="Runs and errors over time" {...seriesOf(entries, from, range.step)} />
+              </Suspense>
+              {truncated && (
+                <p class="notice">The smallest names are added up as (other). Choose a shorter time for more names.</p>
+              )}
+              <VirtualTable label="Usage" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />
+            </>
+          );
+        }}
+      </Content>
+    </>
+  );
+}
+
+/** Adds up the entries of each step, also of steps without a run. */
+function seriesOf(entries: readonly Entry[], from: string, step: "hour" | "day"): Series {
+  const stepMs = step === "hour" ? HOUR_MS : 24 * HOUR_MS;
+  const byTime = Map.groupBy(entries, (entry) => Math.floor(Date.parse(entry.from) / stepMs));
+  const first = Math.floor(Date.parse(from) / stepMs);
+  const last = Math.floor(Date.now() / stepMs);
+  const steps = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  const figures = steps.map((at) => sumOf("", byTime.get(at) ?? []));
+  return {
+    times: steps.map((at) => (at * stepMs) / 1_000),
+    lines: [
+      { name: "runs", values: figures.map(({ runs }) => runs), colour: "--accent" },
+      { name: "errors", values: figures.map(({ failed }) => failed), colour: "--bad" },
+      { name: "refused", values: figures.map(({ refused }) => refused), colour: "--warn" },
+    ],
+  };
+}
+
+function rowsOf(entries: readonly Entry[], by: By): Row[] {
+  const groups = Map.groupBy(entries, (entry) => nameOf(entry, by));
+  return [...groups].map(([name, own]) => sumOf(name, own)).toSorted((a, b) => b.runs - a.runs);
+}
+
+function nameOf({ container, task, token }: Entry, by: By): string {
+  if (by === "container") return container;
+  if (by === "task") return task == null ? `${container}, code of requests` : `${container} / ${task}`;
+  return `${container}, ${token ?? "without a token"}`;
+}
+
+function sumOf(name: string, entries: readonly Entry[]): Row {
+  const row = { name, runs: 0, failed: 0, refused: 0, cpuMs: 0, egressBytes: 0 };
+  for (const entry of entries) {
+    for (const [status, value] of Object.entries(entry.runs)) {
+      row.runs += value;
+      if (!["ok", "running", "cancelled", "interrupted"].includes(status)) row.failed += value;
+    }
+    for (const value of Object.values(entry.refused)) row.refused += value;
+    row.cpuMs += entry.cpuMs;
+    row.egressBytes += entry.egressBytes;
+  }
+  return row;
+}
+
+/** Saves what the service answers as CSV. */
+async function saveCsv(query: Readonly<Record<string, string>>): Promise<void> {
+  const response = await fetch(`${serviceUrl}/api/usage?${new URLSearchParams(query).toString()}`, {
+    headers: { authorization: `Bearer ${session.value!.token}`, accept: "text/csv" },
+  });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = "usage.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Name", cell: ({ name }) => name },
+  { title: "Runs", isNumber: true, cell: ({ runs }) => count(runs) },
+  { title: "Errors", isNumber: true, cell: ({ failed }) => count(failed) },
+  { title: "Refused", isNumber: true, cell: ({ refused }) => count(refused) },
+  { title: "Processor time", isNumber: true, cell: ({ cpuMs }) => duration(cpuMs) },
+  { title: "Network", isNumber: true, cell: ({ egressBytes }) => bytes(egressBytes) },
+];

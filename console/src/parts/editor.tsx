@@ -148,7 +148,7 @@ const markField = StateField.define<Marked>({
     const moved = { markers: marked.markers.map(changes), lines: marked.lines.map(changes) };
     const effect = effects.find((each) => each.is(setMark));
     if (!effect) return moved;
-    const mark = effect.value as Mark | null;
+    const mark = effect.value;
     if (mark === null || mark.line < 1 || mark.line > state.doc.lines) return NONE;
     const { from } = state.doc.line(mark.line);
     return {

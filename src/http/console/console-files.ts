@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
   ".png": "image/png",
 };
-/** Where the build is, as seen from the built service and from the source. */
+/** The folders of the build, as seen from the built service and from the source. */
 const PLACES = ["console", "../../../dist/console"];
 const compress = promisify(gzip);
 

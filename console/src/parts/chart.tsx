@@ -1,0 +1,64 @@
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+/** Values over time, in seconds of Unix time. */
+export interface Series {
+  readonly times: readonly number[];
+  readonly lines: readonly { readonly name: string; readonly values: readonly number[]; readonly colour: string }[];
+}
+
+interface ChartProps extends Series {
+  readonly label: string;
+}
+
+const HEIGHT_PX = 240;
+
+/** A chart over time. The table below it on the page has the same figures for readers who do not see it. */
+export default function Chart({ label, times, lines }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = place.current!;
+    const styles = getComputedStyle(document.documentElement);
+    const colourOf = (name: string): string => styles.getPropertyValue(name).trim();
+    // Canvas does not resolve `light-dark()`, so an element resolves it.
+    const probe = box.appendChild(document.createElement("span"));
+    const resolved = (name: string): string => {
+      probe.style.color = `var(${name})`;
+      return getComputedStyle(probe).color || colourOf(name);
+    };
+    const axis = {
+      stroke: resolved("--quiet"),
+      grid: { stroke: resolved("--line"), width: 1 },
+      ticks: { show: false },
+    };
+    const chart = new uPlot(
+      {
+        width: box.clientWidth,
+        height: HEIGHT_PX,
+        legend: { live: false },
+        scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
+        axes: [axis, axis],
+        tzDate: (time) => uPlot.tzDate(new Date(time * 1_000), "Etc/UTC"),
+        series: [
+          {},
+          ...lines.map(({ name, colour }) => ({
+            label: name,
+            stroke: resolved(colour),
+            width: 2,
+            points: { size: 5 },
+          })),
+        ],
+      },
+      [times as number[], ...lines.map(({ values }) => values as number[])],
+      box,
+    );
+    probe.remove();
+    const observer = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
+    observer.observe(box);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [JSON.stringify([times, lines])]);
+  return <div ref={place} class="chart" role="img" aria-label={label} />;
+}

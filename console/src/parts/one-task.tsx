@@ -1,0 +1,213 @@
+import { type AnsweredRunRecord, CaissonError, type Task } from "@caisson/client";
+import { useSignal } from "@preact/signals";
+
+import { useAct } from "../act.ts";
+import { useLoad } from "../load.ts";
+import { goTo, linkTo } from "../route.ts";
+import { markOf } from "../run-mark.ts";
+import { can, client, serviceUrl } from "../session.ts";
+import { ActNote } from "./act-note.tsx";
+import { Code } from "./code.tsx";
+import { confirm } from "./confirm.tsx";
+import { Content } from "./content.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import { Field } from "./field.tsx";
+import { Outcome } from "./outcome.tsx";
+import { RunTable } from "./run-table.tsx";
+import { TaskSecrets } from "./task-secrets.tsx";
+import { TaskVersions } from "./task-versions.tsx";
+
+interface OneTaskProps {
+  readonly container: string;
+  readonly name: string;
+}
+
+interface Draft {
+  readonly code?: string;
+  readonly public?: boolean;
+  readonly description?: string;
+  readonly timeout?: string;
+}
+
+const NEW = "export default (context) => {\n  return { hello: context.data.name };\n};\n";
+
+/** The editor of a task, with its versions, its secrets and its last calls. */
+export function OneTask({ container, name }: OneTaskProps) {
+  const loaded = useLoad((signal) => readTask(container, name, signal), [container, name]);
+  return (
+    <>
+      <div class="head">
+        <h1>
+          <a href={linkTo("tasks", [container])}>{container}</a> / {name}
+        </h1>
+      </div>
+      <Content of={loaded}>
+        {(task) => (
+          <TaskEditor
+            key={task?.etag ?? "new"}
+            container={container}
+            name={name}
+            task={task}
+            onChange={loaded.reload}
+          />
+        )}
+      </Content>
+    </>
+  );
+}
+
+/** @returns null if there is no such task yet */
+async function readTask(container: string, name: string, signal: AbortSignal): Promise<Task | null | undefined> {
+  try {
+    return await client().tasks.get(container, name, { signal });
+  } catch (error) {
+    if (error instanceof CaissonError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+interface TaskEditorProps extends OneTaskProps {
+  readonly task: Task | null | undefined;
+  readonly onChange: () => void;
+}
+
+function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
+  const draft = useSignal<Draft>({});
+  const tried = useSignal<AnsweredRunRecord | null>(null);
+  const revision = useSignal(0);
+  const act = useAct();
+  const code = draft.value.code ?? task?.code ?? (task ? "" : NEW);
+  const change = (changes: Draft): void => void (draft.value = { ...draft.value, ...changes });
+  const definition = (): object => ({
+    ...(task?.url == null && { code, typescript: true }),
+    ...(draft.value.public !== undefined && { public: draft.value.public }),
+    ...(draft.value.description !== undefined && {
+      description: draft.value.description === "" ? null : draft.value.description,
+    }),
+    ...(draft.value.timeout !== undefined && { timeout: draft.value.timeout === "" ? null : draft.value.timeout }),
+  });
+  const save = (): void => {
+    void act.run(async () => {
+      const options = task ? { ifMatch: task.etag } : ({ ifNoneMatch: "*" } as const);
+      const { version } = await client().tasks.put(container, name, definition(), options);
+      onChange();
+      return `Saved as version ${version}.`;
+    });
+  };
+  const dryRun = (): void => {
+    tried.value = null;
+    void act.run(async () => {
+      tried.value = await client().tasks.dryRun(container, name, definition());
+      return "The code ran once in a fresh guest. Nothing was published.";
+    });
+  };
+  const remove = (): void => {
+    void act.run(async () => {
+      const destroys = `Its code, its versions, its secrets and its token are deleted. Calls of its URL are refused.`;
+      if (!(await confirm(`Delete ${name}?`, destroys, "Delete"))) return null;
+      await client().tasks.delete(container, name);
+      goTo(linkTo("tasks", [container]));
+      return "The task was deleted.";
+    });
+  };
+  const url = `${serviceUrl}/api/run/${encodeURIComponent(container)}/${encodeURIComponent(name)}`;
+  return (
+    <>
+      <div class="columns">
+        <div class="fields">
+          {task?.url != null ? (
+            <p class="notice">The code of this task is fetched from {task.url} for each run.</p>
+          ) : (
+            <Code
+              label="Code of the task"
+              value={code}
+              revision={revision.value}
+              mark={markOf(tried.value?.error ?? null, act.error)}
+              onChange={(text) => change({ code: text })}
+              onRun={save}
+            />
+          )}
+          <Field
+            label="Description"
+            value={draft.value.description ?? task?.description ?? ""}
+            onInput={(text) => change({ description: text })}
+          />
+          <Field
+            label="Timeout"
+            hint="such as 500ms or 5s; empty: the limit of the service"
+            value={draft.value.timeout ?? task?.timeout ?? ""}
+            onInput={(text) => change({ timeout: text })}
+          />
+          <label>
+            <input
+              type="checkbox"
+              checked={draft.value.public ?? task?.public ?? false}
+              onChange={(event) => change({ public: event.currentTarget.checked })}
+            />{" "}
+            Public: anyone who knows the URL may run it
+          </label>
+          <div class="actions">
+            <button type="button" class="primary" disabled={act.isBusy} onClick={save}>
+              {task ? "Save a new version" : "Create the task"}
+            </button>
+            {can("run") && (
+              <button type="button" disabled={act.isBusy} onClick={dryRun}>
+                Dry run
+              </button>
+            )}
+            {task && (
+              <button type="button" class="danger" disabled={act.isBusy} onClick={remove}>
+                Delete
+              </button>
+            )}
+          </div>
+          <ActNote of={act} />
+          {tried.value !== null && <Outcome record={tried.value} />}
+        </div>
+        <div class="fields">
+          <section class="card" aria-label="URL">
+            <h2>Webhook URL</h2>
+            <div class="actions">
+              <code>{url}</code>
+              <CopyButton text={url}>Copy URL</CopyButton>
+            </div>
+            <p class="quiet">
+              {(task?.public ?? false)
+                ? "Anyone who knows the URL may call it."
+                : "A call needs a token with the verb run."}
+            </p>
+          </section>
+          {task && <TaskSecrets container={container} name={name} onChange={onChange} />}
+          {task && (
+            <TaskVersions
+              container={container}
+              task={task}
+              onRollback={() => {
+                draft.value = {};
+                revision.value++;
+                onChange();
+              }}
+            />
+          )}
+        </div>
+      </div>
+      {task && can("logs") && <LastCalls container={container} name={name} />}
+    </>
+  );
+}
+
+function LastCalls({ container, name }: OneTaskProps) {
+  const runs = useLoad(
+    (signal) => client().runs.list({ container, task: name, limit: 20 }, { signal }).page(),
+    [container, name],
+    5_000,
+  );
+  return (
+    <section class="card" aria-label="Last calls">
+      <h2>Last calls</h2>
+      <Content of={runs}>
+        {({ runs: found }) => (found.length === 0 ? <p class="quiet">No call yet.</p> : <RunTable rows={found} />)}
+      </Content>
+    </section>
+  );
+}

@@ -1,0 +1,49 @@
+import type { RunPage } from "@caisson/client";
+
+import { ago, duration } from "../format.ts";
+import { linkTo } from "../route.ts";
+import { StatusBadge } from "./status-badge.tsx";
+import { type Column, VirtualTable } from "./virtual-table.tsx";
+
+export type ListedRun = RunPage["runs"][number];
+
+interface RunTableProps {
+  readonly rows: readonly ListedRun[];
+  readonly onEnd?: () => void;
+}
+
+/** Runs, each with a link to its record. */
+export function RunTable({ rows, onEnd }: RunTableProps) {
+  return (
+    <VirtualTable
+      label="Runs"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ run }) => run}
+      {...(onEnd === undefined ? {} : { onEnd })}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<ListedRun>[] = [
+  { title: "Status", cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    title: "Run",
+    cell: ({ container, run }) => (
+      <a class="mono" href={linkTo("runs", [container, run])}>
+        {run}
+      </a>
+    ),
+  },
+  { title: "Container", cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a> },
+  { title: "Task", cell: ({ task }) => task ?? <span class="quiet">code</span> },
+  { title: "Started", cell: ({ startedAt }) => <span title={startedAt}>{ago(startedAt)}</span> },
+  { title: "Took", isNumber: true, cell: ({ ms }) => (ms?.run == null ? "" : duration(ms.run)) },
+  {
+    title: "Error",
+    cell: ({ error }) =>
+      error === null
+        ? ""
+        : `${error.name ?? error.code}: ${error.message}${error.at ? ` (${error.at.file}:${error.at.line})` : ""}`,
+  },
+];

@@ -1,0 +1,58 @@
+import type { TokenRequest } from "@caisson/client";
+
+/** A token that is often issued. */
+export interface Preset {
+  readonly title: string;
+  readonly request: Omit<TokenRequest, "containers">;
+}
+
+export const PRESETS: Readonly<Record<string, Preset>> = {
+  customer: {
+    title: "Customer: runs code, sees limits and records",
+    request: { can: ["run", "limits", "logs"], expiresIn: "30d", limits: { token: { minute: 60 } } },
+  },
+  webhookOwner: {
+    title: "Webhook owner: writes and runs tasks",
+    request: { can: ["run", "tasks", "logs", "limits"], expiresIn: "30d" },
+  },
+  agent: {
+    title: "Agent: runs code without a network",
+    request: { can: ["run", "limits"], net: false, timeout: "10s", expiresIn: "1d", limits: { token: { minute: 60 } } },
+  },
+  logReader: { title: "Log reader: reads records", request: { can: ["logs"], expiresIn: "30d" } },
+};
+
+const VERBS: Readonly<Record<string, string>> = {
+  run: "run code",
+  limits: "read what limits leave",
+  logs: "read the console, the errors and the usage of runs",
+  tasks: "create, change and delete named tasks",
+  issue: "issue tokens below itself",
+};
+
+/** Returns what a token may do, in plain words. */
+export function describe(request: TokenRequest): string[] {
+  if (request.admin) return ["It may do everything, in all containers, until it is revoked."];
+  const containers = request.containers ?? [];
+  const verbs = (request.can ?? ["run", "limits"]).map((verb) => VERBS[verb] ?? verb);
+  const limits = Object.entries(request.limits?.token ?? {}).map(([window, value]) => `${value} runs a ${window}`);
+  const net =
+    request.net === false
+      ? "Its code reaches no network."
+      : request.net
+        ? `Its code reaches only ${request.net.join(", ")}.`
+        : "Its code reaches every host that the service permits.";
+  return [
+    containers.length === 0 ? "Name at least one container." : `It works in ${containers.map(nameOf).join(", ")}.`,
+    `It may ${verbs.join(", ")}.`,
+    net,
+    limits.length === 0 ? "No limit of the token applies." : `It may make at most ${limits.join(", ")}.`,
+    ...(request.timeout ? [`Each run takes at most ${request.timeout}.`] : []),
+    `It ends ${request.expiresIn ? `after ${request.expiresIn}` : "after a day"}, or when it is revoked.`,
+  ];
+}
+
+function nameOf(pattern: string): string {
+  if (pattern === "*") return "all containers";
+  return pattern.endsWith("*") ? `all containers that begin with ${pattern.slice(0, -1)}` : pattern;
+}
