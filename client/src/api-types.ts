@@ -1711,6 +1711,16 @@ export interface Routes {
     body: undefined;
     answer: Index;
   };
+  /** Read a file of the web console */
+  "GET /console/{file}": {
+    path: {
+      /** the name of a file */
+      file: string;
+    };
+    query: {};
+    body: undefined;
+    answer: string;
+  };
   /** Read this document */
   "GET /openapi.json": {
     path: {};

@@ -128,6 +128,21 @@ export function origins(texts: readonly string[]): string[] {
   return texts.flatMap((input) => input.split(",")).map((input) => origin(input.trim()));
 }
 
+/** Parses an http or https URL without credentials, query and fragment. @returns it without a slash at the end */
+export function webUrl(input: string): string {
+  const url = URL.parse(input);
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  const isPlain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (url && isHttp && isPlain) return url.href.replace(/\/+$/, "");
+  throw new TypeError("it is not an http or https URL, or it has a user, a query or a fragment");
+}
+
+/** Parses a colour in the form `#rrggbb`. */
+export function colour(input: string): string {
+  if (/^#[\da-f]{6}$/i.test(input)) return input.toLowerCase();
+  throw new TypeError(`${JSON.stringify(input)} is not a colour such as #7a3cff`);
+}
+
 export function hostPorts(texts: readonly string[]): HostPort[] {
   return texts.map((input) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(input.trim());

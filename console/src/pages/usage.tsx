@@ -1,7 +1,6 @@
 import type { Usage as UsageAnswer } from "@caisson/client";
 import { lazy, Suspense } from "preact/compat";
 
-
 import { bytes, count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import type { Series } from "../parts/chart.tsx";
