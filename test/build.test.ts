@@ -10,7 +10,7 @@ const ROOT = path.join(import.meta.dirname, "..");
 
 it("a build is made once, and again when a source is newer or when it was interrupted", async () => {
   await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-build-"));
-  for (const name of ["src", "package.json", "package-lock.json", "scripts/build.ts"]) {
+  for (const name of ["src", "client/src", "package.json", "package-lock.json", "scripts/build.ts"]) {
     cpSync(path.join(ROOT, name), path.join(folder.path, name), { recursive: true });
   }
   symlinkSync(path.join(ROOT, "node_modules"), path.join(folder.path, "node_modules"));
