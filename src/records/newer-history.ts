@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import path from "node:path";
 
 import { NewerVersion } from "../database.ts";
@@ -29,10 +29,18 @@ export function refuseNewerHistory(history: string): void {
 }
 
 function newestDay(folder: string): string | undefined {
-  if (!existsSync(folder)) return undefined;
-  const names = readdirSync(folder).filter((name) => /^\d{4}-\d\d-\d\d\.sqlite$/.test(name));
+  const names = namesIn(folder).filter((name) => /^\d{4}-\d\d-\d\d\.sqlite$/.test(name));
   const newest = names.toSorted().at(-1);
   return newest === undefined ? undefined : path.join(folder, newest);
+}
+
+/** @returns an empty list if the folder cannot be read: that costs records, and no start. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function refuseNewer(file: string, known: number, content: string): void {
