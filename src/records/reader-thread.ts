@@ -1,16 +1,17 @@
 import { workerData } from "node:worker_threads";
 
 import type { ReadRequest as RunsRequest } from "./days/messages.ts";
-import { readRuns } from "./days/read-runs.ts";
+import { RunReads } from "./days/run-reads.ts";
 import type { RecordThreadData } from "./record-threads.ts";
 import { serveRequests } from "./serve-requests.ts";
 import { usageFile } from "./usage/usage-file.ts";
 import { type ReadRequest, UsageReads } from "./usage/usage-reads.ts";
 
 const { folder } = workerData as RecordThreadData;
+const runs = new RunReads();
 const usage = new UsageReads(usageFile(folder));
 
 serveRequests({
   usage: (request: ReadRequest) => usage.fulfil(request),
-  runs: (request: RunsRequest) => readRuns(request),
+  runs: (request: RunsRequest) => runs.fulfil(request),
 });

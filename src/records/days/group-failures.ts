@@ -3,7 +3,7 @@ import type { Cursor, RunQuery } from "../query.ts";
 import { RUN_STATUSES } from "../record.ts";
 import type { FailureGroup, FailurePage } from "../store.ts";
 import type { DayFolder } from "./day-folder.ts";
-import type { Reply } from "./messages.ts";
+import type { SteppedRead } from "./messages.ts";
 import { Walk } from "./walk.ts";
 
 /** The most groups. A task can throw another error each time. */
@@ -13,13 +13,23 @@ const MOST_GROUPS = 500;
  * Groups failures by their cause, as the JSON of a `FailurePage`. The cause that occurred last comes first. The page ends where
  * the walk ends, or before the first failure whose cause has no place.
  */
-export function groupFailures(folder: DayFolder, query: RunQuery): Reply {
+export function* groupFailures(folder: DayFolder, query: RunQuery, stepMs?: number): SteppedRead {
   const statuses = (query.statuses ?? RUN_STATUSES).filter(isFailure);
-  const walk = new Walk(folder, { ...query, statuses }, { failedOnly: true, reader: null });
+  const walk = new Walk(
+    folder,
+    { ...query, statuses },
+    { failedOnly: true, reader: null },
+    { ...(stepMs !== undefined && { stepMs }) },
+  );
   const groups = new Map<string, { -readonly [Member in keyof FailureGroup]: FailureGroup[Member] }>();
   let last: Cursor | null = null;
   let isFull = false;
-  for (const { entry, startedMs, run } of walk.runs()) {
+  for (const found of walk.runs()) {
+    if (found === null) {
+      yield;
+      continue;
+    }
+    const { entry, startedMs, run } = found;
     const failure = failureOf(entry);
     const cause = causeOf(failure);
     const group = groups.get(cause);

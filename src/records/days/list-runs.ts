@@ -1,7 +1,7 @@
 import { isFailure } from "../failure.ts";
 import type { Cursor, RunQuery } from "../query.ts";
 import type { DayFolder } from "./day-folder.ts";
-import type { Reply } from "./messages.ts";
+import type { SteppedRead } from "./messages.ts";
 import { type FoundRun, Walk } from "./walk.ts";
 
 /** The most entries of a page. */
@@ -9,16 +9,25 @@ const MOST_ENTRIES = 1_000;
 /** The most bytes of a page. The thread of the service parses it in two or three milliseconds. */
 const PAGE_BYTES = 512 * 2 ** 10;
 
-/** Returns a page of stored runs as the JSON of a `StoredPage`. */
-export function listRuns(folder: DayFolder, query: RunQuery, reader: string): Reply {
+/** Reads a page of stored runs, as the JSON of a `StoredPage`. */
+export function* listRuns(folder: DayFolder, query: RunQuery, reader: string, stepMs?: number): SteppedRead {
   // What is left out of containers without a name may not be of the one container of a query.
   const ofReader = query.container === null ? reader : null;
-  const walk = new Walk(folder, query, { failedOnly: hasOnlyFailures(query), reader: ofReader });
+  const walk = new Walk(
+    folder,
+    query,
+    { failedOnly: hasOnlyFailures(query), reader: ofReader },
+    { ...(stepMs !== undefined && { stepMs }) },
+  );
   const count = Math.min(Math.max(query.count, 1), MOST_ENTRIES);
   const page: FoundRun[] = [];
   let bytes = 0;
   let next: Cursor | null = null;
   for (const found of walk.runs()) {
+    if (found === null) {
+      yield;
+      continue;
+    }
     bytes += found.json.length;
     // The page ends before a run that exists, so the last page has no cursor to an empty one.
     if (page.length === count || (page.length > 0 && bytes > PAGE_BYTES)) {

@@ -61,10 +61,7 @@ export interface Check {
   readonly more: boolean;
 }
 
-export interface ReadRequest {
-  readonly folder: string;
-  readonly question: Question;
-}
+export type ReadRequest = { readonly folder: string; readonly question: Question } | { readonly rest: string };
 
 export type Question =
   | { readonly kind: "list"; readonly query: RunQuery; readonly reader: string }
@@ -77,3 +74,9 @@ export interface Reply {
   /** Names of the files that could not be read. */
   readonly unreadable: readonly string[];
 }
+
+/** The reply to a step of a read: its result, or the name of the rest of the read. */
+export type StepReply = Reply | { readonly rest: string };
+
+/** A read in steps. It yields at the end of each step, and returns its result. */
+export type SteppedRead = Generator<void, Reply>;

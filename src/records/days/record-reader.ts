@@ -3,19 +3,19 @@ import { FairQueue } from "../../fair-queue.ts";
 import { type ReadBounds, ReadPlaces } from "../read-places.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { Channel } from "../request-thread.ts";
-import type { Question, ReadRequest, Reply } from "./messages.ts";
+import type { Question, ReadRequest, StepReply } from "./messages.ts";
 
 /** The most names of files that are remembered. It is fixed, because there is one file for each day that is kept. */
 const MOST_NAMES = 100;
 
 /**
- * Reads stored records in the thread that reads, one read at a time. Families take turns. Other reads of the thread wait for
- * one of these at most.
+ * Reads stored records in the thread that reads, one step of a read at a time. Families take turns. Other reads of the thread
+ * wait for one step at most.
  */
 export class RecordReader {
   /** Names of the files that could not be read. */
   readonly unreadable: Set<string> = new Set();
-  readonly #thread: Channel<ReadRequest, Reply>;
+  readonly #thread: Channel<ReadRequest, StepReply>;
   readonly #folder: string;
   readonly #places: ReadPlaces;
   readonly #queue = new FairQueue(1);
@@ -35,7 +35,7 @@ export class RecordReader {
    *   the thread cannot answer, `draining` after the end.
    */
   async read<Answer>(reader: string, question: Question): Promise<Answer> {
-    const json = await this.#places.hold(reader, () => this.#queue.run(reader, () => this.#ask(question)));
+    const json = await this.#places.hold(reader, () => this.#readAll(reader, question));
     return JSON.parse(json) as Answer;
   }
 
@@ -44,12 +44,23 @@ export class RecordReader {
     this.#isClosed = true;
   }
 
-  async #ask(question: Question): Promise<string> {
+  async #readAll(reader: string, question: Question): Promise<string> {
+    let step: ReadRequest = { folder: this.#folder, question };
+    for (;;) {
+      const reply = await this.#queue.run(reader, () => this.#ask(step));
+      if ("json" in reply) return reply.json;
+      step = reply;
+    }
+  }
+
+  async #ask(request: ReadRequest): Promise<StepReply> {
     if (this.#isClosed) throw new Problem("draining", "the service is stopping and reads no more records");
     try {
-      const { json, unreadable } = await this.#thread.request({ folder: this.#folder, question });
-      for (const name of unreadable) if (this.unreadable.size < MOST_NAMES) this.unreadable.add(name);
-      return json;
+      const reply = await this.#thread.request(request);
+      for (const name of "json" in reply ? reply.unreadable : []) {
+        if (this.unreadable.size < MOST_NAMES) this.unreadable.add(name);
+      }
+      return reply;
     } catch (error) {
       throw new Problem("store_unavailable", "the stored records cannot be read now; a retry may succeed", {
         cause: error,

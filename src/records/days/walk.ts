@@ -10,11 +10,13 @@ import { RunFilter } from "./run-filter.ts";
 interface Limits {
   /** The most stored runs that it looks at, whether they match or not. */
   readonly looks: number;
-  /** The time after which it ends with what it has found. */
+  /** The time after which it ends with what it has found, without the time between its steps. */
   readonly ms: number;
+  /** The time of a step, after which other reads have their turn. */
+  readonly stepMs: number;
 }
 
-const LIMITS: Limits = { looks: 20_000, ms: 2_000 };
+const LIMITS: Limits = { looks: 20_000, ms: 2_000, stepMs: 25 };
 
 export interface WalkOptions {
   readonly failedOnly: boolean;
@@ -43,20 +45,27 @@ export class Walk {
   readonly #filter: RunFilter;
   readonly #after: Cursor;
   readonly #sinceMs: number;
-  readonly #endMs: number;
+  readonly #stepMs: number;
+  #endMs: number;
+  #stepEndMs: number;
   #looksLeft: number;
 
-  constructor(folder: DayFolder, query: RunQuery, options: WalkOptions, { looks, ms }: Limits = LIMITS) {
+  constructor(folder: DayFolder, query: RunQuery, options: WalkOptions, limits: Partial<Limits> = {}) {
+    const { looks, ms, stepMs } = { ...LIMITS, ...limits };
     this.#folder = folder;
     this.#options = options;
     this.#filter = new RunFilter(query);
     this.#after = startOf(query);
     this.#sinceMs = query.sinceMs ?? 0;
-    this.#endMs = performance.now() + ms;
+    const nowMs = performance.now();
+    this.#endMs = nowMs + ms;
+    this.#stepMs = stepMs;
+    this.#stepEndMs = nowMs + stepMs;
     this.#looksLeft = looks;
   }
 
-  *runs(): Generator<FoundRun> {
+  /** Yields the runs, and null at the end of each step. */
+  *runs(): Generator<FoundRun | null> {
     const from = this.#after.startedMs;
     const days = this.#folder.days().filter((day) => day * DAY_MS <= from && (day + 1) * DAY_MS > this.#sinceMs);
     for (const [at, day] of days.entries()) {
@@ -70,7 +79,7 @@ export class Walk {
     }
   }
 
-  *#runsOf(day: Day): Generator<FoundRun> {
+  *#runsOf(day: Day): Generator<FoundRun | null> {
     let file: DayReader | null = null;
     try {
       file = DayReader.open(this.#folder.pathOf(day));
@@ -89,6 +98,12 @@ export class Walk {
           this.stoppedAt = { startedMs: head.startedMs, run: head.run };
           return;
         }
+        const nowMs = performance.now();
+        if (nowMs < this.#stepEndMs) continue;
+        yield null;
+        const againMs = performance.now();
+        this.#endMs += againMs - nowMs;
+        this.#stepEndMs = againMs + this.#stepMs;
       }
     } catch (error) {
       if (isPassing(error)) throw error;
