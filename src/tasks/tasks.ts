@@ -243,6 +243,8 @@ export class Tasks {
       check,
     }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
   ): Promise<Changed> {
+    let isCounted = false;
+    let checked: string | null = null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const { definition, change, before } = await this.#define(at, read, by, condition);
       const { newest, active } = before;
@@ -250,8 +252,10 @@ export class Tasks {
         return { task: active, change: "none", dropped: [] };
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
-      await this.#options.admitIssue(by);
-      if (check && change.code && isCodeGiven(read.members)) await check(change.code);
+      if (!isCounted) await this.#options.admitIssue(by);
+      isCounted = true;
+      if (check && change.code && change.sha256Of !== checked && isCodeGiven(read.members)) await check(change.code);
+      checked = change.sha256Of;
       const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
       const task = await this.#write(at, definition, { newest, active }, by);
       if (task) return { task, change: newest ? "changed" : "made", dropped };

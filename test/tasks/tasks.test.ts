@@ -334,6 +334,21 @@ test("a task ends with the key that signed the token above it, and is created ag
   mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier);
 });
 
+test("a PUT that another PUT overtakes counts once, and its code is checked once", async (t) => {
+  const { store, tokens, admin, tasks: others } = await testTasks(t);
+  const steps: string[] = [];
+  const admitIssue = (): Promise<void> => Promise.resolve(void steps.push("count"));
+  const tasks = new Tasks(store, tokens, { ...OPTIONS, admitIssue, nowMs: () => tokens.clock.nowMs });
+  const check = async (): Promise<void> => {
+    steps.push("check");
+    await others.put(AT, { code: "2", params: { of: "another" } }, admin, always);
+  };
+  const { task } = await tasks.put(AT, { code: "1" }, admin, always, check);
+  assert.equal(task.version, 2);
+  assert.deepEqual(task.caller.claims.params, { of: "another" });
+  assert.deepEqual(steps, ["count", "check"]);
+});
+
 test("a PUT with code counts once against the rate, before its code is checked, also if the check rejects it", async (t) => {
   const { store, tokens, admin } = await testTasks(t);
   const steps: string[] = [];
