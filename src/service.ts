@@ -31,6 +31,7 @@ import { createListener } from "./http/listener.ts";
 import { loadMcp } from "./http/mcp/mcp-routes.ts";
 import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
+import { RequestShare } from "./http/request-share.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
 import { cancelRun, runningIn } from "./http/run/find-runs.ts";
 import { replaceGuests } from "./http/run/replace-guests.ts";
@@ -246,6 +247,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
       log.refusedConnection(...refused),
     ),
+    requestShare: new RequestShare(capacity.connectionsOfNetwork),
     limiter,
     issueRate,
     policies,

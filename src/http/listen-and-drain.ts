@@ -15,6 +15,11 @@ export interface RunsInFlight {
   drain(): void;
 }
 
+/**
+ * The most connections that wait to be accepted; the kernel may lower it. A queue of Node's default, 511, is full after a burst of
+ * one client, and a proxy in front would then answer 504 to others.
+ */
+const BACKLOG = 4_096;
 /** The longest time for all runs and answers to finish. */
 const DRAIN_MS = 30_000;
 /** The interval between two checks whether they have finished. */
@@ -28,7 +33,7 @@ const LAST_REQUESTS_MS = 2_000;
 /** @throws {Error} if the port is in use; the message names the flag to change it */
 export async function listen(server: Server, { host, port }: Pick<Config, "host" | "port">): Promise<void> {
   try {
-    server.listen(port, host);
+    server.listen({ port, host, backlog: BACKLOG });
     // Rejects when the server emits an error.
     await once(server, "listening");
   } catch (error) {

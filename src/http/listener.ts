@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
 
 import { getRequestListener, RequestError } from "@hono/node-server";
 
@@ -13,16 +14,19 @@ import { type ApiDependencies, methodNotAllowed, problem } from "./api/route.ts"
 import { checkRequest } from "./check-request.ts";
 import type { ConnectionShare } from "./connection-share.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
-import { MalformedRequests, MAX_HEADER_BYTES } from "./malformed.ts";
+import { MalformedRequests, MAX_HEADER_BYTES, MAX_HEADERS } from "./malformed.ts";
 import { noteOrigin } from "./mcp/origin.ts";
+import { Pieces } from "./pieces.ts";
 import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
+import type { RequestShare } from "./request-share.ts";
 import { RequestTurns } from "./request-turns.ts";
 import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
 import { parseTarget, type Target } from "./target.ts";
+import { readTlsAsStreams, transportOf } from "./tls-in-turns.ts";
 import { holdWrites } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
@@ -36,7 +40,10 @@ const HEADERS_TIMEOUT_MS = 15_000;
 const CHECK_MS = 5_000;
 
 type ListenerDependencies = RunDependencies &
-  Omit<ApiDependencies, "dryRun" | "runTool"> & { readonly connections: Pick<ConnectionShare, "admits"> };
+  Omit<ApiDependencies, "dryRun" | "runTool"> & {
+    readonly connections: Pick<ConnectionShare, "admits">;
+    readonly requestShare: Pick<RequestShare, "begin" | "end">;
+  };
 
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
 export function createListener(config: Config, dependencies: ListenerDependencies): Server {
@@ -49,7 +56,8 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   });
   const malformed = new MalformedRequests();
   const turns = new RequestTurns();
-  const pipelining = new Pipelining(turns);
+  const pieces = new Pieces(turns);
+  const pipelining = new Pipelining(dependencies.requestShare);
 
   const { proxies, connections } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -83,12 +91,15 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!pipelining.admits(request, response)) return;
+    const network = clientNetwork(proxies.clientOf(request));
+    const admission = pipelining.admits(request, response, network);
+    if (admission === "closed") return;
     malformed.track(request, response);
-    const network = (): string => clientNetwork(proxies.clientOf(request));
-    turns.begin(request.socket, network, () => {
+    const networkOf = (): string => network;
+    turns.begin(transportOf(request.socket), networkOf, () => {
       // The client may have left while the request waited.
       if (request.socket.destroyed) return;
+      if (admission === "too many") return refuseOneTooMany(response);
       try {
         answer(request, response);
       } catch (error) {
@@ -118,16 +129,24 @@ export function createListener(config: Config, dependencies: ListenerDependencie
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);
-  return server
-    .on("connection", (socket: Socket) => {
-      proxies.recordPeer(socket);
-      if (!connections.admits(socket)) socket.destroy();
-      else if (!withTls) pipelining.attach(socket);
-    })
-    .on("secureConnection", (socket: Socket) => {
-      proxies.recordPeer(socket);
+  const accept = (socket: Socket): void => {
+    proxies.recordPeer(socket);
+    if (!connections.admits(socket)) return void socket.destroy();
+    pieces.attach(socket, { networkOf: (bytes) => proxies.networkOfBytes(socket, bytes) });
+  };
+  if (server instanceof TlsServer) {
+    readTlsAsStreams(server, accept, (socket, transport) => {
+      proxies.recordPeer(socket, transport);
       pipelining.attach(socket);
-    })
+    });
+  } else {
+    server.on("connection", (socket: Socket) => {
+      accept(socket);
+      pipelining.attach(socket);
+    });
+  }
+  server.maxHeadersCount = MAX_HEADERS;
+  return server
     .on("request", handle)
     .on("checkContinue", (request, response) => {
       expectBody(response);
@@ -170,6 +189,23 @@ function answerProblem(error: unknown, response: ServerResponse, { log }: RunDep
   headers.push("Content-Length", String(Buffer.byteLength(body)), "Cache-Control", "no-store");
   response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS]);
   endAnswer(response, body);
+}
+
+/**
+ * Refuses a request of a client that has its share of the requests under way. The rest of its body is not read, because the
+ * connection would stay open meanwhile.
+ */
+function refuseOneTooMany(response: ServerResponse): void {
+  const detail = "the network of the client has its share of the requests under way";
+  const { status, headers, body } = problemAnswer(
+    new Problem("overloaded", detail, {
+      retryAfterMs: 1_000,
+      hint: "Send the next request when an earlier one was answered.",
+    }),
+  );
+  headers.push("Content-Length", String(Buffer.byteLength(body)), "Cache-Control", "no-store");
+  response.shouldKeepAlive = false;
+  response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS]).end(body);
 }
 
 /** @param error the error of the adapter, which makes a URL of the target before it calls the API */

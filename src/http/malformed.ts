@@ -6,8 +6,11 @@ import { VERSION_HEADERS } from "./headers.ts";
 import { problemAnswer } from "./problem.ts";
 
 export const MAX_HEADER_BYTES: number = 16 * 2 ** 10;
-/** The most header fields that Node's parser accepts, whatever `maxHeaderSize` is. */
-const MAX_HEADERS = 1_000;
+/**
+ * The most header fields of a request; browsers and proxies send some thirty. Each takes a hundred bytes of memory, however short
+ * it is, and a connection keeps its latest head.
+ */
+export const MAX_HEADERS: number = 256;
 /** How long a client may take to read the last answer of a connection, in milliseconds. */
 const CLOSE_MS = 1_000;
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Server as TlsServer, type TLSSocket } from "node:tls";
+
+import { transportOf } from "./tls-in-turns.ts";
 
 interface Connection {
   /** The TCP socket. */
@@ -19,13 +20,9 @@ interface Connection {
 export class OpenConnections {
   readonly #open = new Set<Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
-  /** The connections of a TLS server by their peer, because Node does not name the TCP socket of a TLS socket. */
-  readonly #byPeer = new Map<string, Connection>();
 
   constructor(server: Server) {
-    const isSecure = server instanceof TlsServer;
-    server.on("connection", (socket: Socket) => this.#opened(socket, isSecure));
-    server.on("secureConnection", (socket: TLSSocket) => this.#secured(socket));
+    server.on("connection", (socket: Socket) => this.#opened(socket));
     for (const event of ["request", "checkContinue", "checkExpectation"]) {
       server.on(event, (request: IncomingMessage, response: ServerResponse) => this.#requested(request, response));
     }
@@ -39,27 +36,17 @@ export class OpenConnections {
     }
   }
 
-  #opened(socket: Socket, isSecure: boolean): void {
+  #opened(socket: Socket): void {
     // A connection above the share of its network is closed already.
     if (socket.destroyed) return;
     const connection: Connection = { socket, unanswered: 0, unusedSinceMs: performance.now() };
-    const peer = isSecure ? peerOf(socket) : null;
     this.#open.add(connection);
     this.#bySocket.set(socket, connection);
-    if (peer !== null) this.#byPeer.set(peer, connection);
-    socket.once("close", () => {
-      this.#open.delete(connection);
-      if (peer !== null && this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer);
-    });
-  }
-
-  #secured(socket: TLSSocket): void {
-    const connection = this.#byPeer.get(peerOf(socket));
-    if (connection) this.#bySocket.set(socket, connection);
+    socket.once("close", () => this.#open.delete(connection));
   }
 
   #requested({ socket }: IncomingMessage, response: ServerResponse): void {
-    const connection = this.#bySocket.get(socket);
+    const connection = this.#bySocket.get(transportOf(socket));
     if (!connection) return;
     connection.unanswered++;
     response.once("close", () => {
@@ -67,8 +54,4 @@ export class OpenConnections {
       connection.unusedSinceMs = performance.now();
     });
   }
-}
-
-function peerOf({ localAddress, remoteAddress, remotePort }: Socket): string {
-  return `${localAddress} ${remoteAddress} ${remotePort}`;
 }

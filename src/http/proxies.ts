@@ -6,6 +6,9 @@ import { forwardedForHops, forwardedHops, type Hop } from "./forwarded.ts";
 
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/;
 
+/** A forwarding header in the bytes of a head. */
+const FORWARDING = /\n(forwarded|x-forwarded-for):([^\r\n]*)/i;
+
 /** The other end of a connection. */
 interface Peer {
   /** The address in its canonical spelling. */
@@ -71,9 +74,26 @@ export class Proxies {
     return `${scheme === "https" ? "https" : "http"}://${HOST.test(host) ? host : "localhost"}`;
   }
 
-  /** Records the address of a connection for the log, because Node does not return it after the close. */
-  recordPeer(socket: Socket): void {
-    this.#peerAt(socket);
+  /**
+   * Records the address of a connection, because Node does not return it after the close.
+   *
+   * @param transport the TCP connection, if the socket is the decrypted one of TLS
+   */
+  recordPeer(socket: Socket, transport: Socket = socket): void {
+    this.#peers.set(socket, this.#peerAt(transport));
+  }
+
+  /**
+   * Returns the network that bytes of a connection probably come from, before they are parsed. Bytes of a trusted proxy belong
+   * to the client that the first forwarding header in them names. Text of a client may look like this header, so only the
+   * order of work may depend on the result.
+   */
+  networkOfBytes(socket: Socket, bytes: Buffer): string {
+    const peer = this.#peerAt(socket);
+    const [, name, value] = (peer.trusted && FORWARDING.exec(bytes.toString("latin1"))) || [];
+    if (value === undefined) return clientNetwork(peer.address);
+    const hops = name!.toLowerCase() === "forwarded" ? forwardedHops(value) : forwardedForHops(value);
+    return clientNetwork(this.#sender(peer, hops).address);
   }
 
   /** Returns the client network at the other end of a connection, or null if that is a trusted proxy. */

@@ -8,18 +8,32 @@ const NONE = -1;
 
 type Work = () => void;
 
+/** What a connection waits for. */
+interface Item {
+  readonly work: Work;
+  /** Whether it is a piece of bytes, which is parsed, and not a request. */
+  readonly isPiece: boolean;
+}
+
+/** The waiting items of the connections of one network. The connection with the next turn is first. */
+type Connections = Map<object, Item[]>;
+
 /**
- * Begins requests in turns of client networks. A request can take milliseconds before any limit counts it, for example to
- * parse its query. If every request began when it arrives, one client with a hundred connections would occupy the only
- * thread, and all others would wait for each of its requests. So requests begin at once only in the first milliseconds of a
- * turn of the event loop. The others wait: networks take turns, and the connections of a network take turns.
+ * Parses bytes and begins requests in turns of client networks. Both can take milliseconds before any limit counts them, for
+ * example to decrypt the bytes or to parse a query. If all of them were taken when they arrive, one client with a hundred
+ * connections would occupy the only thread, and all others would wait for each of its requests. So they begin at once only in
+ * the first milliseconds of a turn of the event loop. The others wait: networks take turns, and the connections of a network
+ * take turns.
+ *
+ * A turn of a connection is one piece of bytes and all requests in it. If the next connection had its turn before these
+ * requests, each connection would hold parsed requests, which take many times the memory of their bytes.
  */
 export class RequestTurns {
   readonly #now: () => number;
-  /** The waiting requests of each network by their connection. The network with the next turn is first. */
-  readonly #networks = new Map<string, Map<object, Work[]>>();
+  /** The waiting items of each network. The network with the next turn is first. */
+  readonly #networks = new Map<string, Connections>();
   #count = 0;
-  /** A turn of the event loop, and when its first request began. */
+  /** A turn of the event loop, and when its first item began. */
   #turn = NONE;
   #beganMs = -Infinity;
   #isServing = false;
@@ -32,10 +46,20 @@ export class RequestTurns {
   /**
    * Begins a request, now or in a later turn. Requests of one connection begin in their order.
    *
+   * @param connection the TCP connection
    * @param networkOf returns the network of the client. It is called only if the request waits
    */
   begin(connection: object, networkOf: () => string, work: Work): void {
-    if (this.#networks.size === 0 && this.#hasTime()) return work();
+    this.#beginOrWait(connection, networkOf, { work, isPiece: false });
+  }
+
+  /** Parses a piece of bytes, now or in a later turn, after the waiting requests of its connection. As `begin`. */
+  parse(connection: object, networkOf: () => string, work: Work): void {
+    this.#beginOrWait(connection, networkOf, { work, isPiece: true });
+  }
+
+  #beginOrWait(connection: object, networkOf: () => string, item: Item): void {
+    if (this.#networks.size === 0 && this.#hasTime()) return item.work();
     this.#count += 1;
     if (!this.#isServing) {
       this.#isServing = true;
@@ -43,10 +67,10 @@ export class RequestTurns {
     }
     const network = networkOf();
     let connections = this.#networks.get(network);
-    if (!connections) this.#networks.set(network, (connections = new Map<object, Work[]>()));
+    if (!connections) this.#networks.set(network, (connections = new Map()));
     const line = connections.get(connection);
-    if (line) line.push(work);
-    else connections.set(connection, [work]);
+    if (line) line.push(item);
+    else connections.set(connection, [item]);
   }
 
   /** Whether this turn of the event loop has time left. The first call of a turn begins it. */
@@ -72,19 +96,20 @@ export class RequestTurns {
   };
 
   readonly #beginNext = (): void => {
-    if (this.#count > 0 && this.#hasTime()) this.#take()();
+    if (this.#count > 0 && this.#hasTime()) this.#take();
   };
 
-  /** Removes the next request, and puts its connection and its network at the end. */
-  #take(): Work {
+  /** Begins the next item, and puts its network at the end. Its connection keeps its place while its requests wait. */
+  #take(): void {
     const [network, connections] = this.#networks.entries().next().value!;
     const [connection, line] = connections.entries().next().value!;
-    const work = line.shift()!;
     this.#count -= 1;
-    connections.delete(connection);
-    if (line.length > 0) connections.set(connection, line);
+    // The connection stays where it is meanwhile, so that the requests in a piece wait in its line.
+    line.shift()!.work();
+    const [next] = line;
+    if (next === undefined || next.isPiece) connections.delete(connection);
+    if (next?.isPiece === true) connections.set(connection, line);
     this.#networks.delete(network);
     if (connections.size > 0) this.#networks.set(network, connections);
-    return work;
   }
 }

@@ -6,7 +6,10 @@ import path from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { connect as connectSecurely } from "node:tls";
 
+import { keyUpdates, secured } from "../http/tls-records.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
+import type { Answer } from "./http.ts";
+import { assertProblem } from "./problem.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
@@ -49,9 +52,9 @@ async function isServed(service: Service, from: string): Promise<boolean> {
 async function isSecured({ port }: Service, localAddress: string): Promise<boolean> {
   const transport = connect({ port, host: "127.0.0.1", localAddress });
   const socket = connectSecurely({ socket: transport, rejectUnauthorized: false });
-  const secured = await once(socket, "secureConnect").catch(() => null);
+  const event = await once(socket, "secureConnect").catch(() => null);
   socket.destroy();
-  return secured !== null;
+  return event !== null;
 }
 
 describe("one network that opens connections without a request", () => {
@@ -87,6 +90,12 @@ describe("one network that opens connections without a request", () => {
     assert.equal(await isSecured(service, "127.0.0.1"), false);
     for (const socket of sockets) socket.destroy();
     await until(() => isSecured(service, "127.0.0.1"), "the network is served again");
+    // The service reads TLS itself, in turns: see test/http/tls-in-turns.test.ts.
+    const { transport, secret } = await secured(service.port);
+    t.after(() => transport.destroy());
+    const closed = once(transport, "close");
+    transport.resume().write(keyUpdates(secret, 100_000));
+    await closed;
   });
 
   it("has no share if it is a trusted proxy", async (t) => {
@@ -94,5 +103,35 @@ describe("one network that opens connections without a request", () => {
     const sockets = await crowd(t, service);
     assert.equal(await isServed(service, "127.0.0.1"), true);
     assert.equal(open(sockets), MANY);
+  });
+
+  it("has its share of the requests under way if it is a client of a trusted proxy", async (t) => {
+    const service = await starting(t, async () => ["--trust-proxy", "127.0.0.1/32"]);
+    const json = { code: "() => 42", public: true };
+    assert.equal((await service.request("PUT", "/api/tasks/acme/hook", { json })).status, 201);
+    const sockets: Socket[] = [];
+    const answers = new Map<Socket, string>();
+    const head = `POST /api/run/acme/hook HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n`;
+    for (let count = 0; count < 100; count++) {
+      const socket = connect(service.port, "127.0.0.1");
+      t.after(() => socket.destroy());
+      socket
+        .on("error", () => {})
+        .on("data", (text) => answers.set(socket, (answers.get(socket) ?? "") + String(text)));
+      socket.write(`${head}X-Forwarded-For: 192.0.2.1\r\n\r\n1`);
+      sockets.push(socket);
+    }
+    const refused = (): Socket[] => sockets.filter(({ closed }) => closed);
+    await until(() => refused().length > 0, "requests are refused");
+    const health = (address: string): Promise<Answer> => {
+      return service.request("GET", "/healthz", { headers: { "x-forwarded-for": address } });
+    };
+    assertProblem(await health("192.0.2.1"), 503, "overloaded");
+    assert.equal((await health("192.0.2.2")).status, 200);
+    assert.ok(open(sockets) >= 64, `${open(sockets)} are under way`);
+    // The connection is not kept open for the rest of the body.
+    for (const socket of refused()) assert.match(answers.get(socket)!, /^HTTP\/1\.1 503 [^]*"overloaded"/);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await health("192.0.2.1")).status === 200, "the client is served again");
   });
 });

@@ -278,6 +278,7 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
       "DELETE /api/runs/x/../acme/1",
       "DELETE /api/tasks/acme/hook",
       "PUT /api/tasks/acme/hook?dryRun=true",
+      "PUT /api/tasks/acme/hook?dry%52un=true",
       "PUT /api/tasks/acme/hook?public=true&dryRun=true",
     ]) {
       arrived.length = 0;
@@ -397,6 +398,31 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     assert.equal((await request(port, "GET", "/api/run/demo", {})).text, "done");
     for (const socket of held) socket.destroy();
     await until(async () => (await put()).text === "done", "nginx accepts a body again");
+  });
+
+  it("lets an address have at most 256 requests under way, and serves other addresses", async (t) => {
+    const port = await proxied(t, (incoming, response) => {
+      incoming.resume().on("end", () => response.end("done"));
+    });
+    const sockets: Socket[] = [];
+    const refused = new Set<Socket>();
+    for (let count = 0; count < 280; count++) {
+      const socket = connect({ port, host: "127.0.0.1", localAddress: "127.0.0.3" }).on("error", () => {});
+      t.after(() => socket.destroy());
+      sockets.push(socket);
+      let text = "";
+      socket.on("data", (chunk) => {
+        text += String(chunk);
+        if (/^HTTP\/1\.1 429 [^]*"container_busy"/.test(text)) refused.add(socket);
+      });
+      socket.write("POST /api/run/demo HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1");
+    }
+    await until(() => refused.size === 280 - 256, "requests are refused");
+    const get = (from: string): Promise<Answer> => request(port, "GET", "/api/runs/demo", { from });
+    assert.equal((await get("127.0.0.3")).status, 429);
+    assert.equal((await get("127.0.0.2")).text, "done");
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await get("127.0.0.3")).text === "done", "nginx serves the address again");
   });
 
   it("passes on the client's address, ignores the client's own headers about it, and accepts the largest code", async (t) => {

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { it, type TestContext } from "node:test";
 
 import { Pipelining } from "../../src/http/pipelining.ts";
-import { RequestTurns } from "../../src/http/request-turns.ts";
+import { RequestShare } from "../../src/http/request-share.ts";
 import { holdUnread, holdWrites } from "../../src/http/unread.ts";
 import { until } from "../contract/until.ts";
 import { listening } from "./listening.ts";
@@ -34,11 +34,11 @@ const HOLDS: readonly [string, Hold][] = [
 async function pipelined(t: TestContext, hold: Hold, connections: number): Promise<Socket[]> {
   let answers = 0;
   const firsts = new WeakSet<Socket>();
-  const pipelining = new Pipelining(new RequestTurns());
+  const pipelining = new Pipelining(new RequestShare(Infinity));
   const port = await listening(t, {
     connection: (socket) => pipelining.attach(socket),
     request: (request, response) => {
-      pipelining.admits(request, response);
+      pipelining.admits(request, response, "network");
       answers++;
       if (firsts.has(request.socket)) hold(response);
       else firsts.add(request.socket);

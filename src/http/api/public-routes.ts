@@ -1,4 +1,5 @@
 import { nextTurn } from "../../next-turn.ts";
+import { clientNetwork } from "../address.ts";
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
 import { llmsText } from "./llms-text.ts";
@@ -12,12 +13,9 @@ const JWKS_TYPE = "application/jwk-set+json";
 const OPENAPI_CACHE = "public, max-age=60";
 const JWKS_CACHE = "public, max-age=60";
 
-/** The `holder` argument of `nextTurn`. */
-const OPENAPI_TURNS = "/openapi.json";
-
 /** Serves the paths that need no token. */
 export function servePublic(api: Api, dependencies: ApiDependencies): void {
-  const { tokens, trouble, isolation, runCounts, egressCounts } = dependencies;
+  const { tokens, trouble, isolation, runCounts, egressCounts, proxies } = dependencies;
   const health = (): Response => {
     const reason = trouble();
     const { level, fallbackReason } = isolation;
@@ -41,7 +39,7 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
     GET: async (call) => {
       const document = await openApiJson();
       // It is large, and anyone can ask for it on many connections at once.
-      await nextTurn(OPENAPI_TURNS);
+      await nextTurn(clientNetwork(proxies.clientOf(call.env.incoming)));
       return sendShared(call, document, "application/json", ["Cache-Control", OPENAPI_CACHE]);
     },
   });
