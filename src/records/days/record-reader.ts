@@ -1,16 +1,19 @@
 import { Problem } from "../../errors.ts";
 import { FairQueue } from "../../fair-queue.ts";
+import { FamilyReads } from "../family-reads.ts";
 import { type ReadBounds, ReadPlaces } from "../read-places.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { Channel } from "../request-thread.ts";
 import type { Question, ReadRequest, StepReply } from "./messages.ts";
 
+/** The most reads that have begun. Each has the file of a day open. */
+const BEGUN_READS = 16;
 /** The most names of files that are remembered. It is fixed, because there is one file for each day that is kept. */
 const MOST_NAMES = 100;
 
 /**
- * Reads stored records in the thread that reads, one step of a read at a time. Families take turns. Other reads of the thread
- * wait for one step at most.
+ * Reads stored records in the thread that reads, one step of a read at a time. A family has one read at a time, and
+ * families take turns. Other reads of the thread wait for one step at most.
  */
 export class RecordReader {
   /** Names of the files that could not be read. */
@@ -18,10 +21,12 @@ export class RecordReader {
   readonly #thread: Channel<ReadRequest, StepReply>;
   readonly #folder: string;
   readonly #places: ReadPlaces;
-  readonly #queue = new FairQueue(1);
+  readonly #lines = new FamilyReads();
+  readonly #begun = new FairQueue(BEGUN_READS);
+  readonly #steps = new FairQueue(1);
   #isClosed = false;
 
-  constructor(threads: RecordThreads, folder: string, bounds: ReadBounds) {
+  constructor(threads: Pick<RecordThreads, "reader">, folder: string, bounds: ReadBounds) {
     this.#places = new ReadPlaces(bounds, "reads of records");
     this.#thread = threads.reader("runs");
     this.#folder = folder;
@@ -35,7 +40,10 @@ export class RecordReader {
    *   the thread cannot answer, `draining` after the end.
    */
   async read<Answer>(reader: string, question: Question): Promise<Answer> {
-    const json = await this.#places.hold(reader, () => this.#readAll(reader, question));
+    const readAll = (): Promise<string> => this.#readAll(reader, question);
+    const json = await this.#places.hold(reader, () => {
+      return this.#lines.run(reader, () => this.#begun.run(reader, readAll));
+    });
     return JSON.parse(json) as Answer;
   }
 
@@ -47,7 +55,7 @@ export class RecordReader {
   async #readAll(reader: string, question: Question): Promise<string> {
     let step: ReadRequest = { folder: this.#folder, question };
     for (;;) {
-      const reply = await this.#queue.run(reader, () => this.#ask(step));
+      const reply = await this.#steps.run(reader, () => this.#ask(step));
       if ("json" in reply) return reply.json;
       step = reply;
     }

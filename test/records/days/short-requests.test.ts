@@ -7,7 +7,8 @@ import { DayFile } from "../../../src/records/days/day-file.ts";
 import { omissionBounds } from "../../../src/records/days/day-store.ts";
 import { DayWriter } from "../../../src/records/days/day-writer.ts";
 import { DAY_MS, dayOf, nameOf } from "../../../src/records/days/day.ts";
-import type { BatchOutcome, WriteRequest } from "../../../src/records/days/messages.ts";
+import type { BatchOutcome, ReadRequest, StepReply, WriteRequest } from "../../../src/records/days/messages.ts";
+import { RecordReader } from "../../../src/records/days/record-reader.ts";
 import { RecordWriter } from "../../../src/records/days/record-writer.ts";
 import { rowOf, type StoredRow } from "../../../src/records/days/stored-row.ts";
 import type { Channel } from "../../../src/records/request-thread.ts";
@@ -74,4 +75,28 @@ it("a check deletes the files of one day, and asks for another check until no ol
     assert.equal(existsSync(path.join(folder, nameOf(day))), false);
     assert.deepEqual([readdirSync(folder).length, more], [2 - at, at < 2]);
   }
+});
+
+it("families take turns after each step of a read, and each has one read at a time", async () => {
+  const steps: string[] = [];
+  const left = new Map<string, number>();
+  const fulfil = (request: ReadRequest): StepReply => {
+    const name = "rest" in request ? request.rest : request.question.kind === "get" ? request.question.run : "";
+    steps.push(name);
+    const more = (left.get(name) ?? 3) - 1;
+    left.set(name, more);
+    return more > 0 ? { rest: name } : { json: JSON.stringify(name), unreadable: [] };
+  };
+  const threads = {
+    reader: <Request, Reply>(): Channel<Request, Reply> => ({
+      request: (request) => Promise.resolve(fulfil(request as ReadRequest) as Reply),
+    }),
+  };
+  const reader = new RecordReader(threads, "none", BOUNDS);
+  const read = (family: string, run: string): Promise<string> => {
+    return reader.read(family, { kind: "get", container: "acme", run });
+  };
+  const answers = await Promise.all([read("greedy", "a"), read("greedy", "b"), read("modest", "c")]);
+  assert.deepEqual(answers, ["a", "b", "c"]);
+  assert.deepEqual(steps, ["a", "c", "a", "c", "a", "c", "b", "b", "b"]);
 });

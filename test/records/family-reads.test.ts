@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { FamilyReads } from "../../../src/records/usage/family-reads.ts";
+import { FamilyReads } from "../../src/records/family-reads.ts";
 
 it("a family reads one thing at a time, and other families do not wait for it", async () => {
   const reads = new FamilyReads();
