@@ -78,7 +78,9 @@ export class StoredAudit implements Audit {
       this.#failure = null;
     } catch (error) {
       this.#lost++;
-      if (this.#failure === null) this.#onFailure(error as Error);
+      if (this.#failure === null) {
+        this.#onFailure(new Error(`the audit cannot be written: ${(error as Error).message}`, { cause: error }));
+      }
       this.#failure = `the audit cannot be written: ${error instanceof ThreadError ? error.code : "ERROR"}`;
     }
   }

@@ -161,7 +161,8 @@ export class QueuedDrain implements Drain {
   }
 
   #report(error: Error): void {
-    if (this.#failure === null) this.#options.onFailure(error);
-    this.#failure = `records cannot be sent to the log drain: ${error.message}`;
+    const failure = `records cannot be sent to the log drain: ${error.message}`;
+    if (this.#failure === null) this.#options.onFailure(new Error(failure, { cause: error }));
+    this.#failure = failure;
   }
 }

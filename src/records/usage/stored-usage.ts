@@ -157,7 +157,11 @@ export class StoredUsage implements Usage {
 
   #report(error: unknown): void {
     const code = error instanceof ThreadError ? error.code : "ERROR";
-    if (this.#failure === null) this.#onFailure(error as Error);
+    if (this.#failure === null) {
+      this.#onFailure(
+        new Error(`the counts of usage cannot be written: ${(error as Error).message}`, { cause: error }),
+      );
+    }
     this.#failure = `the counts of usage cannot be written: ${code}`;
   }
 

@@ -86,6 +86,7 @@ describe("the audit", () => {
     assert.match(audit.losses.failure ?? "", /^the audit cannot be written: /);
     assert.ok(!audit.losses.failure!.includes("/"));
     assert.equal(failures.length, 1);
+    assert.match(failures[0]!, /^the audit cannot be written: /);
     await assert.rejects(audit.list(ALL), { code: "store_unavailable" });
     await rm(file, { recursive: true });
     await audit.add(EVENT);

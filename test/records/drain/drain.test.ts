@@ -113,7 +113,8 @@ describe("the queue of a drain", () => {
     await until(() => drain.losses.failure !== null || sink.batches.length > 0, "it has failed");
     await until(() => sink.batches.length > 0, "the batch is delivered");
     await drain.close();
-    assert.deepEqual([sink.batches, failures, attempts], [["1\n"], ["ECONNREFUSED"], 4]);
+    const failure = "records cannot be sent to the log drain: ECONNREFUSED";
+    assert.deepEqual([sink.batches, failures, attempts], [["1\n"], [failure], 4]);
     assert.deepEqual(drain.losses, NO_LOSSES);
   });
 
