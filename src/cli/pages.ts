@@ -5,7 +5,7 @@ export async function readPage<Entry>(list: AsyncIterable<Entry>, limit: number)
   const entries: Entry[] = [];
   for await (const entry of list) {
     if (entries.length === limit) {
-      say(`there are more than ${limit} entries; --limit ${limit * 10} shows more`);
+      say(`the list goes on after ${limit}; --limit ${limit * 10} shows more`);
       break;
     }
     entries.push(entry);

@@ -5,6 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
+import { jtiOf } from "../contract/record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
@@ -93,6 +94,28 @@ describe("token issue", () => {
     assert.match(unset.stderr, /no environment variable has that name/);
   });
 
+  it("takes the members of a preset, which other flags change, and the containers of the arguments", async () => {
+    const claimsOf = async (...args: string[]): Promise<object> => {
+      const { code, stdout, stderr } = await issue(...args, "--json");
+      assert.deepEqual([code, stderr], [0, ""]);
+      return (JSON.parse(stdout) as { claims: object }).claims;
+    };
+    assert.partialDeepStrictEqual(await claimsOf("--preset", "customer", "acme", "acme-*"), {
+      containers: ["acme", "acme-*"],
+      can: ["run", "limits", "tasks", "logs"],
+      limits: { token: { minute: 60, day: 10_000 } },
+      labels: { preset: "customer" },
+    });
+    const reader = await claimsOf("--preset", "log reader", "acme", "--expires", "1h", "--label", "team=a");
+    assert.partialDeepStrictEqual(reader, { can: ["logs"], limits: {}, labels: { preset: "log-reader", team: "a" } });
+    const { exp, iat } = reader as { exp: number; iat: number };
+    assert.equal(exp - iat, 3_600);
+    for (const preset of ["webhook-owner", "agent"]) await claimsOf("--preset", preset, "acme");
+    const unknown = await issue("--preset", "admin", "acme");
+    assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+    assert.match(unknown.stderr, /the presets are customer, webhook-owner, agent, log-reader/);
+  });
+
   it("issues below the token of the environment", async () => {
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1 });
     const args = ["token", "issue", "--port", String(service.port), "--container", "acme"];
@@ -137,5 +160,56 @@ describe("token issue", () => {
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, message);
     }
+  });
+});
+
+function tokens(...args: string[]): Promise<Ended> {
+  return command(["tokens", ...args, "--port", String(service.port), "--data", home.data]);
+}
+
+describe("tokens list, show and revoke", () => {
+  it("find a token by its label, show what it permits and its end, and end it", async () => {
+    const { stdout } = await issue(
+      "--container",
+      "found",
+      "--label",
+      "team=search",
+      "--description",
+      "\u001b[2Jfor a test",
+    );
+    const token = stdout.trim();
+    const jti = jtiOf(token);
+    const listed = await tokens("list", "--label", "team=search");
+    assert.match(listed.stdout, /^token +expires +runs {2}permits$/m);
+    const row = new RegExp(`^${jti}  \\d{4}-\\d\\d-\\d\\d {5}0  run, limits in found;`, "m");
+    assert.match(listed.stdout, row);
+    assert.ok(listed.stdout.includes("\\u001b[2Jfor"), listed.stdout);
+    assert.ok(
+      listed.stdout.split("\n").every((line) => line.length <= 80),
+      listed.stdout,
+    );
+    const shown = await tokens("show", jti);
+    assert.match(shown.stdout, /^permits +run, limits in found$/m);
+    assert.match(shown.stdout, /^revoked +no$/m);
+    assert.ok(!shown.stdout.includes(token));
+    const revoked = await tokens("revoke", jti, "--json");
+    assert.deepEqual(JSON.parse(revoked.stdout), { jti, revoked: true });
+    assertProblem(await service.run("found", "1", { token }), 403, "token_invalid");
+    assert.match((await tokens("show", jti)).stdout, /^revoked +\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ by /m);
+    const json = JSON.parse((await tokens("list", "--container", "found", "--json")).stdout) as { jti: string }[];
+    assert.ok(json.some((each) => each.jti === jti));
+  });
+
+  it("say that there are more than --limit", async () => {
+    await issue("--container", "found");
+    const { stdout, stderr } = await tokens("list", "--limit", "1");
+    assert.equal(
+      stdout
+        .trimEnd()
+        .split("\n")
+        .filter((line) => /^[\da-f]{8}-/.test(line)).length,
+      1,
+    );
+    assert.equal(stderr, "caisson: the list goes on after 1; --limit 10 shows more\n");
   });
 });
