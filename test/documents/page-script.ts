@@ -19,6 +19,8 @@ trap stop EXIT
 trap 'exit 1' TERM
 serve() {
   stop
+  # The line of the service before must not be found: the shell of the next one empties the file later.
+  : > server.log
   setsid "$@" > server.log 2>&1 &
   server=$!
   until grep -q '^curl ' server.log; do
