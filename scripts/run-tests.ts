@@ -116,7 +116,7 @@ function expectedMs({ files }: Job): number {
 /** Larger files take longer, and those that start services take far longer. */
 function estimateMs(file: string): number {
   const text = readFileSync(path.join(root, file), "utf8");
-  return text.length * (/\b(?:startService|openSandbox)\(/.test(text) ? 10 : 1);
+  return text.length * (/\b(?:startService|openSandbox|execFile)\(/.test(text) ? 10 : 1);
 }
 
 /** Runs `atOnce` jobs in parallel, and up to `most` while the processors are idle. */

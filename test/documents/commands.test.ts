@@ -110,7 +110,11 @@ async function runScript(cwd: string, script: string, env: NodeJS.ProcessEnv): P
 
 /** Writes a block that is a file, and returns the commands of a block. Code without a file must be valid as a task. */
 async function prepare(folder: string, block: Block, at: number): Promise<Step[]> {
-  if (block.file !== null) await writeFile(path.join(folder, block.file), block.text);
+  if (block.file !== null) {
+    const file = path.join(folder, block.file);
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, block.text);
+  }
   if (SHELL.has(block.language)) return stepsOf(block);
   if (block.file !== null) return [];
   const name = `block-${at}.${block.language}`;

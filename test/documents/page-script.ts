@@ -13,10 +13,18 @@ const VARYING = /\.{3}|[\da-f]{12}-\d+|(?<=dur=)[\d.]+|(?<=desc=")\w+|(?<="retry
 /** The functions of a script. A command that serves goes on in the background as soon as it prints its curl line. */
 const FUNCTIONS = `
 set -e
+exec 2>&1
 server=
-stop() { if [ -n "$server" ]; then kill -TERM -"$server" || true; wait "$server" || true; server=; fi; }
+stop() {
+  [ -n "$server" ] || return 0
+  kill -TERM -"$server" 2> /dev/null || true
+  wait "$server" || true
+  # npm may end before the service.
+  while kill -0 -"$server" 2> /dev/null; do sleep 0.1; done
+  server=
+}
 trap stop EXIT
-trap 'exit 1' TERM
+trap 'cat server.log; exit 1' TERM
 serve() {
   stop
   # The line of the service before must not be found: the shell of the next one empties the file later.
