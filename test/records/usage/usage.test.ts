@@ -243,7 +243,7 @@ describe("the file of the counts", () => {
     assert.match(name!, /^usage\.sqlite\.unreadable-1$/);
     assert.ok((await readdir(folder.runs)).includes(name!));
     assert.equal(failures.length, 1);
-    assert.match(failures[0]!, /^the counts of usage cannot be written: /);
+    assert.match(failures[0]!, /^the counts of usage were damaged; /);
   });
 
   it("that cannot be written loses no count: they wait in memory until it can", async () => {
