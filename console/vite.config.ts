@@ -1,8 +1,12 @@
+import { fileURLToPath } from "node:url";
+
 import { defineConfig } from "vite";
 
 // Relative paths, so that the console works behind a path prefix. The service serves the files at `console/`.
 export default defineConfig({
   base: "./",
+  // The source of the client, because a start does not build the package.
+  resolve: { alias: { "@caisson/client": fileURLToPath(new URL("../client/src/index.ts", import.meta.url)) } },
   build: {
     target: "es2023",
     outDir: "../dist/console",
