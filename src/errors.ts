@@ -40,6 +40,8 @@ export interface ProblemOptions {
   status?: number;
   /** Additional headers of this answer, such as `Allow`. */
   headers?: Readonly<Record<string, string>>;
+  /** The id of the run, if other code makes the answer. */
+  run?: string;
   /** The internal cause, for the log only. */
   cause?: unknown;
 }

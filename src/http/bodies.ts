@@ -83,6 +83,8 @@ export class Bodies {
   async read(request: IncomingMessage, response: ServerResponse, options: BodyOptions): Promise<HeldBody> {
     const { limitBytes, tooLarge } = options;
     if (Number(request.headers["content-length"] ?? 0) > limitBytes) throw tooLarge();
+    // The client may have left while its token was verified. The request then reports nothing more.
+    if (request.destroyed) throw brokenOff();
     wantBody(request, response);
     const { promise, resolve, reject } = Promise.withResolvers<HeldBody>();
     const collected = new ByteCollector();
@@ -120,9 +122,7 @@ export class Bodies {
       release();
       reject(memoryFull());
     });
-    request.on("error", () =>
-      refuse(new Problem("request_invalid", "the request body broke off before it was complete")),
-    );
+    request.on("error", () => refuse(brokenOff()));
     return await promise;
   }
 
@@ -161,6 +161,10 @@ function memoryFull(): Problem {
     retryAfterMs: 1_000,
     hint: "Send fewer large bodies at a time.",
   });
+}
+
+function brokenOff(): Problem {
+  return new Problem("request_invalid", "the request body broke off before it was complete");
 }
 
 function fragmented(): Problem {

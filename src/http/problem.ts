@@ -37,7 +37,7 @@ export function problemAnswer(error: unknown, run?: string): ProblemAnswer {
     status: problem.status,
     detail: problem.message,
     code: problem.code,
-    run,
+    run: run ?? problem.options.run,
     hint,
     retryAfter,
     retryAfterMs,

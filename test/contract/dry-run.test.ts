@@ -6,6 +6,7 @@ import type { RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 
 let service: Service;
 
@@ -15,6 +16,8 @@ before(async () => {
 after(() => service.stop());
 
 const PATH = "/api/tasks/d-tasks/greets";
+/** The header of a token with one run a month. */
+const POLICY = '"token-month";q=1;w=2678400';
 
 async function dryRun(json: object, options: RequestOptions = {}): Promise<RunRecord & { result: unknown }> {
   const answer = await service.request("PUT", `${PATH}?dryRun=true`, { json, ...options });
@@ -37,15 +40,41 @@ describe("PUT /api/tasks/{container}/{name}?dryRun=true", () => {
     const claims = { containers: ["d-limited"], can: ["run", "tasks", "logs"], limits: { token: { month: 1 } } };
     const token = await service.issue(claims);
     const path = "/api/tasks/d-limited/tries?dryRun=true";
-    assert.equal((await service.request("PUT", path, { token, json: { code: "1" } })).status, 200);
+    const admitted = await service.request("PUT", path, { token, json: { code: "1" } });
+    assert.equal(admitted.status, 200);
+    const { record } = admitted.json() as { record: RunRecord };
+    assert.deepEqual([admitted.headers["caisson-run"], admitted.headers["ratelimit-policy"]], [record.run, POLICY]);
+    assert.match(admitted.headers["server-timing"]!, /^queue;.*, run;/);
     for (const body of ["{", '{"code":"1"}']) {
-      assertProblem(await service.request("PUT", path, { token, body }), 429, "token_limited");
+      const refused = await service.request("PUT", path, { token, body });
+      assertProblem(refused, 429, "token_limited");
+      assert.equal(refused.headers["ratelimit-policy"], POLICY);
+      assert.match(refused.headers["ratelimit"]!, /^"token-month";r=0;t=\d+$/);
     }
     const answer = await service.request("GET", "/api/usage", { token });
     assert.equal(answer.status, 200, answer.text);
     const { usage } = answer.json() as { usage: { refused: Record<string, number> }[] };
     assert.deepEqual(usage[0]!.refused, { token_limited: 2 });
     await service.logLine((line) => line.includes("token_limited") && line.includes("tries"));
+  });
+
+  it("is no longer under way when its client has left, so that its token can use the API", async () => {
+    const token = await service.issue({ containers: ["d-left"], can: ["run", "tasks", "issue"] });
+    const json = { code: "await new Promise(() => {})" };
+    const inFlight = async (): Promise<boolean> => {
+      return /^caisson_runs_in_flight 1$/m.test((await service.request("GET", "/metrics")).text);
+    };
+    // One more than the requests that a token and all tokens below it may have under way.
+    for (let count = 0; count < 33; count++) {
+      const client = new AbortController();
+      const path = "/api/tasks/d-left/tries?dryRun=true";
+      const left = assert.rejects(service.request("PUT", path, { token, json, signal: client.signal }));
+      await until(inFlight, "the run is in flight");
+      client.abort();
+      await left;
+      await until(async () => !(await inFlight()), "the run has ended");
+    }
+    await until(async () => (await service.request("GET", "/api/tokens", { token })).status === 200, "the API is free");
   });
 
   it("leaves a published task and its version as they are", async () => {

@@ -243,3 +243,19 @@ it("bodies that were taken count until their release, for their owners and in th
   ofStranger.release();
   assert.equal(((await taken(t, bodies, requestOf(200), STRANGER)) as HeldBody).bytes.length, 200);
 });
+
+it("a body whose client has left before it is read is refused at once", async (t) => {
+  const bodies = new Bodies();
+  t.after(() => bodies.close());
+  const { promise, resolve } = Promise.withResolvers<Exchange>();
+  const port = await listening(t, { request: (...exchange) => resolve(exchange) });
+  const client = connect(port, "127.0.0.1");
+  client.write("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  const [request, response] = await promise;
+  const closed = new Promise((close) => request.once("close", close));
+  request.on("error", () => {});
+  client.destroy();
+  await closed;
+  const options = { limitBytes: LIMIT_BYTES, tooLarge, owner: ALICE };
+  await assert.rejects(bodies.read(request, response, options), { code: "request_invalid" });
+});

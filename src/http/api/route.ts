@@ -72,14 +72,14 @@ export interface ApiDependencies {
   /**
    * Runs a task once without publishing it.
    *
-   * @returns the record of the run, as JSON
+   * @returns the record of the run, as JSON, and the headers of the run: name, value, name, value
    * @throws {Problem} if the token may not run code in the container, and if the run is not admitted
    */
   readonly dryRun: (
     request: IncomingMessage,
     response: ServerResponse,
     what: { readonly ref: TaskRef; readonly by: Caller; readonly readDraft: () => Promise<DraftTask> },
-  ) => Promise<string>;
+  ) => Promise<{ readonly record: string; readonly headers: readonly string[] }>;
   /**
    * Runs what a tool supplies.
    *
@@ -249,8 +249,8 @@ export function notModified(headers: readonly string[]): Response {
 }
 
 /** Works as `json` does, for a body that is already JSON text. */
-export function jsonText(status: number, body: string): Response {
-  return answer(status, body, ["Content-Type", "application/json", ...COMMON]);
+export function jsonText(status: number, body: string, headers: readonly string[] = []): Response {
+  return answer(status, body, ["Content-Type", "application/json", ...headers, ...COMMON]);
 }
 
 /** @param headers further headers, or other values of headers that every answer has */

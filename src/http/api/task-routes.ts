@@ -130,7 +130,8 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
     return await dependencies.tasks.draft(ref, members, by, conditionOf(call));
   };
   const { incoming, outgoing } = call.env;
-  return jsonText(200, `{"record":${await dependencies.dryRun(incoming, outgoing, { ref, by, readDraft })}}`);
+  const { record, headers } = await dependencies.dryRun(incoming, outgoing, { ref, by, readDraft });
+  return jsonText(200, `{"record":${record}}`, headers);
 }
 
 function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {

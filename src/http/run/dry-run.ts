@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { IsolationGroup } from "../../containers/isolation-group.ts";
+import { Problem } from "../../errors.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
 import type { DraftTask } from "../../tasks/tasks.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -27,6 +28,12 @@ export interface DryRun {
   readonly readDraft: () => Promise<DraftTask>;
 }
 
+/** The record as JSON, and the headers of the run: name, value, name, value. */
+export interface DryRunAnswer {
+  readonly record: string;
+  readonly headers: readonly string[];
+}
+
 /** The steps of each run. */
 interface Steps {
   /** @throws {Problem} `container_limited`, `token_limited`, `store_unavailable` */
@@ -39,8 +46,7 @@ type Dependencies = Pick<RunDependencies, "config" | "log" | "policies" | "proxi
 /**
  * Runs a task once in an unused guest, without publishing it. The run is admitted and counted for the token of the request.
  *
- * @returns the record as JSON
- * @throws {Problem} if the token may not run code in the container, and if the run is not admitted.
+ * @throws {Problem} if the token may not run code in the container, and if the run is not admitted
  */
 export async function dryRun(
   request: IncomingMessage,
@@ -48,7 +54,7 @@ export async function dryRun(
   { ref: { container, name }, by, readDraft }: DryRun,
   dependencies: Dependencies,
   { look, begin }: Steps,
-): Promise<string> {
+): Promise<DryRunAnswer> {
   const { config, policies, runIds, traces } = dependencies;
   authorize(by.claims, container);
   mustTakeRuns(container, policies);
@@ -87,19 +93,23 @@ export async function dryRun(
   try {
     const input = { code: text, data: null, body: null, options: {}, kept: null, release: () => {} };
     const execution = await begin(call, input);
-    outcome = await execution.outcome;
+    outcome = await execution.outcomeOrNone;
   } catch (error) {
     if (!call.trace) throw refused(call, error, dependencies);
     if (call.trace.sentMs === 0) traces.neverBegan(call.trace, asProblem(error));
   }
-  return await recorded.text(call.trace!, outcome);
+  return { record: await recorded.text(call.trace!, outcome), headers: answer.headersOfRun };
 }
 
-/** Counts and logs a dry run that was not admitted. @returns the error */
+/** Counts and logs a dry run that was not admitted. @returns the error with the headers of the run */
 function refused(call: RunCall, error: unknown, { log, proxies, traces }: Dependencies): unknown {
   traces.refused(call, asProblem(error));
   log.refusedRun(call.memory.name, namesOf(call), proxies.clientOf(call.request), error);
-  return error;
+  const { code, message, options } = asProblem(error);
+  const headers = { ...options.headers };
+  const own = call.answer.headersOfRun;
+  for (let index = 0; index < own.length; index += 2) headers[own[index]!] = own[index + 1]!;
+  return new Problem(code, message, { ...options, headers, run: call.answer.run });
 }
 
 function secretsOf({ secrets }: DraftTask, by: Caller): RunSecrets | null {

@@ -64,6 +64,7 @@ export class Execution implements RunListener {
   readonly trace: RunTrace;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (problem: Problem) => void;
+  readonly #abandoned = Promise.withResolvers<null>();
   readonly #observer: RunObserver;
   #guest: Guest | null = null;
   #id = 0;
@@ -92,6 +93,15 @@ export class Execution implements RunListener {
   /** Abandons the run, because its client has disconnected and does not need the outcome any more. */
   abandon(): void {
     this.#guest?.abandon(this.#id);
+    this.#abandoned.resolve(null);
+  }
+
+  /**
+   * Returns the outcome, or null if the run is abandoned before. Its guest is not asked any more then, so that `outcome` never
+   * settles, and work that waits for it would count for ever.
+   */
+  get outcomeOrNone(): Promise<Outcome | null> {
+    return Promise.race([this.outcome, this.#abandoned.promise]);
   }
 
   /**

@@ -248,6 +248,12 @@ export class RunAnswer {
     body.discard();
   }
 
+  /** The headers of the run, for an answer that the HTTP API sends: name, value, name, value. */
+  get headersOfRun(): string[] {
+    const timing = ["Server-Timing", this.#serverTiming()];
+    return ["Caisson-Run", this.run, ...timing, ...rateLimitHeaders(this.usage)];
+  }
+
   /** @param cors the CORS headers of the service, or none if the task has its own */
   #headers(cors: readonly string[] = CORS_HEADERS): string[] {
     return [

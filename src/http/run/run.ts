@@ -10,7 +10,7 @@ import type { Target } from "../target.ts";
 import type { ToolRun } from "../tool-run.ts";
 import { authorizeRun } from "./authorize-run.ts";
 import { codeOfCall } from "./code-of-call.ts";
-import { type DryRun, dryRun } from "./dry-run.ts";
+import { type DryRun, type DryRunAnswer, dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
@@ -70,7 +70,7 @@ export class RunEndpoint {
   }
 
   /** Runs a task once without publishing it. As `dryRun`. */
-  dryRun(request: IncomingMessage, response: ServerResponse, what: DryRun): Promise<string> {
+  dryRun(request: IncomingMessage, response: ServerResponse, what: DryRun): Promise<DryRunAnswer> {
     const look = (call: RunCall): Promise<void> => this.#look(call);
     return dryRun(request, response, what, this.#with, {
       look,
@@ -97,7 +97,7 @@ export class RunEndpoint {
       const execution = await this.#beginWith(call, await inputOfTool(call, what, this.#with));
       cancelWith(what.signal, execution);
       what.onBegun();
-      outcome = await execution.outcome;
+      outcome = await execution.outcomeOrNone;
     } catch (error) {
       const shown = await this.#report(error, call);
       if (!call.trace) throw shown;
