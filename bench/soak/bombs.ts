@@ -24,9 +24,10 @@ export const BOMBS: readonly Bomb[] = [
     "/^(a+)+$/.test('a'.repeat(64) + 'b')",
     "({ toJSON() { for (;;); } })",
   ].map((code) => ({ kind: "blocks", code, ends: "block", answers: ["task_blocked"] }) as const),
+  // Nothing is left in the guest that could call back, which the service notices unless the guest has other runs.
+  { kind: "never calls back", code: "(cb) => {}", ends: "wall", answers: ["task_stalled", "task_timeout"] },
   ...[
     "await new Promise((never) => setTimeout(never, 60_000))",
-    "(cb) => {}",
     "setInterval(() => {}, 1); await new Promise((never) => setTimeout(never, 60_000))",
   ].map((code) => ({ kind: "never answers", code, ends: "wall", answers: ["task_timeout"] }) as const),
   ...[

@@ -59,6 +59,7 @@ async function soak(service: Service, set: Canaries): Promise<string[]> {
   const { signal } = stopping;
   try {
     const heap = await LiveHeap.open(service);
+    await openFiles(service);
     const before = await rest(service);
     const samples: Sample[] = [];
     const ended = new AbortController();
@@ -133,6 +134,14 @@ async function reportProgress(
 }
 
 /** Waits until all unused containers are closed, and returns a sample. Only the pool should be left. */
+/** Lets the service open the files of its records and of its usage, which it opens at the first run. */
+async function openFiles(service: Service): Promise<void> {
+  await service.run("first", "1");
+  const isCounted = async (): Promise<boolean> =>
+    /"container":"first"/.test((await service.request("GET", "/api/usage")).text);
+  await until(isCounted, "the usage has the first run");
+}
+
 async function rest(service: Service): Promise<Sample> {
   // No container is closed before that time, and a pool that is being filled could have the expected number by chance.
   await setTimeout(IDLE_MS);
