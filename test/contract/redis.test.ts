@@ -224,7 +224,7 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     for (const { data } of homes) {
       const kept = (await readdir(data)).filter((name) => !["keys.json", "secrets.key"].includes(name));
       const files = kept.filter((name) => !name.startsWith("audit.sqlite"));
-      assert.deepEqual(files.toSorted(byName), ["admin.token", "lock", "runs"]);
+      assert.deepEqual(files.toSorted(byName), ["admin.token", "backup.sock", "lock", "runs"]);
     }
   });
 

@@ -1,4 +1,4 @@
-import { globSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { globSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 
@@ -62,7 +62,8 @@ export class Trail {
   async files(): Promise<string[]> {
     const data = await readdir(this.#home.data, { withFileTypes: true, recursive: true });
     const stray = data.filter((entry) => entry.isSocket() || /\.(tmp|unfinished)$/.test(entry.name));
-    return [...(await readdir(this.#home.tmp)), ...stray.map(({ name }) => name)];
+    const names = stray.map(({ name, parentPath }) => uniqueName(path.join(parentPath, name), name));
+    return [...(await readdir(this.#home.tmp)), ...names];
   }
 
   /** Describes everything that is left; empty if nothing is left. */
@@ -128,4 +129,10 @@ function isAlive(stat: string): boolean {
 /** Returns the fields of `/proc/PID/stat` from the state on. The name before it may contain any character. */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+/** A service replaces the socket of the one before, so the time of its creation belongs to its name. */
+function uniqueName(file: string, name: string): string {
+  const { birthtimeMs } = lstatSync(file, { throwIfNoEntry: false }) ?? { birthtimeMs: 0 };
+  return `${name} of ${birthtimeMs}`;
 }
