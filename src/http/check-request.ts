@@ -31,7 +31,9 @@ export function checkRequest(request: IncomingMessage, response: ServerResponse)
 /**
  * Node's parser also accepts the versions 0.9 and 2.0, which the service does not support (RFC 9110, section 15.6.6).
  */
-function checkVersion({ httpVersion }: IncomingMessage): void {
+function checkVersion({ httpVersion, headers }: IncomingMessage): void {
+  // A client of HTTP/1.0 would take `100 Continue` for the answer (RFC 9110, section 10.1.1).
+  if (httpVersion === "1.0") delete headers.expect;
   if (httpVersion === "1.1" || httpVersion === "1.0") return;
   throw new Problem(
     "request_invalid",

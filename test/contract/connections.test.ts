@@ -210,6 +210,14 @@ describe("a request that HTTP allows", () => {
   });
 });
 
+it("a client of HTTP/1.0 never receives 100 Continue, which it would take for the answer", async () => {
+  const start = `POST /api/run/a HTTP/1.0\r\nAuthorization: Bearer ${service.admin}\r\nExpect: 100-continue\r\n`;
+  // So long that it does not arrive with the head.
+  const code = `42${" ".repeat(100_000)}`;
+  const answer = await service.raw(`${start}Content-Length: ${code.length}\r\n\r\n`, code);
+  assert.match(answer, /^HTTP\/1\.1 200 [^]*\r\n\r\n42$/);
+});
+
 describe("a request that HTTP forbids", () => {
   const chunks = "1\r\n1\r\n0\r\n\r\n";
   const next = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
