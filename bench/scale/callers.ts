@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 import { request } from "../../test/contract/http.ts";
 
 /** The results of the requests in a span of time. */
@@ -7,11 +9,19 @@ export interface Span {
   readonly longestMs: number;
 }
 
+interface CallerOptions {
+  readonly callers: number;
+  readonly containers: number;
+  /** The time between the answer to a caller and its next request. */
+  readonly betweenMs: number;
+}
+
 /** Clients that each wait for a response and then send the next request. */
 export class Callers {
   readonly #port: number;
   readonly #token: string;
   readonly #containers: number;
+  readonly #betweenMs: number;
   readonly #stop = new AbortController();
   readonly #callers: Promise<void>[];
   #answers = new Map<number, number>();
@@ -20,10 +30,11 @@ export class Callers {
   #lastLostMs = 0;
   readonly #admitted = new Map<string, number>();
 
-  constructor(port: number, token: string, callers: number, containers: number) {
+  constructor(port: number, token: string, { callers, containers, betweenMs }: CallerOptions) {
     this.#port = port;
     this.#token = token;
     this.#containers = containers;
+    this.#betweenMs = betweenMs;
     this.#callers = Array.from({ length: callers }, (_, number) => this.#call(number));
   }
 
@@ -68,6 +79,7 @@ export class Callers {
       if (status === 200) {
         this.#admitted.set(container, (this.#admitted.get(container) ?? 0) + 1);
       }
+      if (this.#betweenMs > 0) await setTimeout(this.#betweenMs);
     }
   }
 

@@ -19,6 +19,7 @@ const { phases, counts } = await tryFaults(topology, {
   callers: 16,
   containers: 8,
   limit: 3_000,
+  betweenMs: 0,
   quietMs: quietSeconds * 1_000,
   pausedMs: 2_000,
 });

@@ -10,6 +10,8 @@ export interface TrialOptions {
   readonly limit: number;
   /** The time before and after each fault. */
   readonly quietMs: number;
+  /** The time between the answer to a caller and its next request. */
+  readonly betweenMs: number;
   /** The time for which a process is paused. */
   readonly pausedMs: number;
 }
@@ -45,7 +47,7 @@ export async function tryFaults(topology: Topology, options: TrialOptions): Prom
     json: { containers: ["scale-*"], limits },
   });
   const { token } = issued.json() as { token: string };
-  const callers = new Callers(port, token, options.callers, options.containers);
+  const callers = new Callers(port, token, options);
   const phases: Phase[] = [];
   const losses = (): number => nodes.reduce((sum, { stderr }) => sum + stderr.split(STORE_LOST).length - 1, 0);
   const phase = async (name: string, fault: () => Promise<void>): Promise<void> => {
