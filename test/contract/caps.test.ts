@@ -11,9 +11,9 @@ import { until } from "./until.ts";
 
 const WAITS_FOR_ITS_CALLER = "(context) => new Promise((end) => context.signal.addEventListener('abort', end))";
 /** The number of container names that a tenant uses one after another. */
-const NAMES = isLong ? 1_000 : 200;
+const NAMES = isLong ? 1_000 : 120;
 /** The number of names that all become live containers. */
-const LIVE_NAMES = isLong ? 60 : 24;
+const LIVE_NAMES = isLong ? 60 : 16;
 /** The maximum number of spares of a pool of one. */
 const MAX_SPARES = 8;
 const COUNTS = "globalThis.turn = (globalThis.turn ?? 0) + 1";

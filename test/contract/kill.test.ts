@@ -8,7 +8,7 @@ import { type Home, makeHome, NO_WALL, type Service, startService } from "./serv
 import { until } from "./until.ts";
 import { openWitness, type Witness } from "./witness.ts";
 
-const KILLS = isLong ? 200 : 8;
+const KILLS = isLong ? 200 : 6;
 /** The time for all kills. On a busy machine there are fewer kills, so that the test does not take minutes. */
 const BUDGET_MS = isLong ? Infinity : 20_000;
 const LEAST_KILLS = 5;

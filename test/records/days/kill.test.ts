@@ -12,7 +12,7 @@ import { seeded } from "../../seeded.ts";
 import { newFolder, reopenStore } from "./kept-runs.ts";
 
 const ADDER = path.join(import.meta.dirname, "run-adder.ts");
-const ROUNDS = isLong ? 60 : 4;
+const ROUNDS = isLong ? 60 : 3;
 const LONGEST_MS = 1_500;
 
 interface Killed {
