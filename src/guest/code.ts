@@ -1,6 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
+import { contextHint } from "./context-hints.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { beforeSend, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
@@ -85,7 +86,8 @@ export class Code {
     const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
     if (moduleFault) return moduleFault.fault;
     const located = this.#texts.located(fault);
-    const hint = fault.hint ?? this.#shape?.hintOf?.(fault) ?? fileNameHint(this.#texts.main);
+    const { main } = this.#texts;
+    const hint = fault.hint ?? this.#shape?.hintOf?.(fault) ?? contextHint(main, fault) ?? fileNameHint(main);
     return hint === undefined ? located : { ...located, hint };
   }
 

@@ -20,7 +20,8 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   },
   { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
   {
-    pattern: /^(?:contex|contxt|conext|ctxt|ctx|req|request|event|query|params|args|input|body) is not defined/,
+    pattern:
+      /^(?:contex|contxt|conext|ctxt|ctx|req|request|event|query|params|args|inputs?|payload|data|body) is not defined/,
     hint: "Code without a function of its own has `context`: context.query, context.body, context.data, context.headers.",
   },
   {
@@ -30,6 +31,14 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   {
     pattern: /^(?:env|secrets) is not defined/,
     hint: "Use context.params and context.secrets. A fetch handler receives both: fetch(request, env, ctx).",
+  },
+  {
+    pattern: /^(?:True|False|None|len|range|enumerate|elif) is not defined/,
+    hint: "The text looks like Python. Only JavaScript and TypeScript run here, with true, false, null and list.length.",
+  },
+  {
+    pattern: /^Failed to parse URL from |^Invalid URL$/,
+    hint: "Give the full URL, such as https://example.com/api/users: a task has no page to which a path could be relative.",
   },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
@@ -60,7 +69,8 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
 export function hintOf(error: ErrorMessage): string | undefined {
   const { message, cause, errors } = error;
   // For a failed fetch, only the cause helps.
-  if (cause) return `The cause: ${cause.message}`;
+  if (cause?.["code"] === "ENOTFOUND") return `The cause: ${cause.message}. Check the name of the host.`;
+  if (cause && cause.message !== "Invalid URL") return `The cause: ${cause.message}`;
   if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
     return "node:child_process and node:cluster are not available here: a task cannot start processes.";

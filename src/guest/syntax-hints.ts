@@ -1,5 +1,6 @@
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
+import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** Matches an opening tag in a position where an expression is expected. */
@@ -34,46 +35,23 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   return characterFault(text, failure);
 }
 
-/** A line of Python that is no JavaScript: `def f(x):`, or an import without quotes. */
-const PYTHON =
-  /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^)\n]{0,200}\)[^\n:]{0,100}:|^(?:from[ \t]+[\w.]{1,100}[ \t]+)?import[ \t]+[\w.]{1,100}(?:[ \t]+as[ \t]+\w+)?[ \t]*\r?$/m;
-/** The characters in which another language is looked for. */
-const MAX_BEGINNING = 8_192;
-const OTHER_LANGUAGES: readonly { pattern: RegExp; verb: "is" | "looks like"; name: string }[] = [
-  { pattern: PYTHON, verb: "looks like", name: "Python" },
-  { pattern: /^\s*(?:\w+[ \t]*=[ \t]*)?lambda\b[^\n]*:/, verb: "looks like", name: "Python" },
-  { pattern: /^\s*<\?php\b/, verb: "is", name: "PHP" },
-  {
-    pattern: /^\s*(?:echo|sudo|curl|cd|npm|npx|pip|apt|git|docker)[ \t]+[\w./~"'$-]/,
-    verb: "looks like",
-    name: "a command of a shell",
-  },
-  {
-    pattern: /^\s*(?:SELECT\s[^;]{1,500}\sFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\w+\s+SET|DELETE\s+FROM)\s/i,
-    verb: "looks like",
-    name: "SQL",
-  },
-  { pattern: /^\s*package\s+\w+\s*\n/, verb: "looks like", name: "Go" },
-  { pattern: /^[ \t]*def[ \t]+\w+[^\n]*\n(?:[^]{0,2000}\n)?[ \t]*end[ \t]*$/m, verb: "looks like", name: "Ruby" },
-];
 /** A URL or the name of a file, and nothing else. */
 const MAX_REFERENCE = 2_048;
 
 /** Returns the hint for a text that is not code of these languages, or that only names code. */
 function otherText(text: string): string | null {
-  const beginning = text.slice(0, MAX_BEGINNING);
-  for (let index = 0; index < OTHER_LANGUAGES.length; index += 1) {
-    const { pattern, verb, name } = OTHER_LANGUAGES[index]!;
-    if (pattern.test(beginning)) return `The text ${verb} ${name}. Only JavaScript and TypeScript run here.`;
-  }
-  if (text.length > MAX_REFERENCE) return null;
+  if (text.length > MAX_REFERENCE) return otherLanguageHint(text);
   const trimmed = text.trim();
-  if (/^\w{1,64}=[^\s=]*(?:%[0-9a-f]{2}|\+)/i.test(trimmed)) {
+  if (FORM.test(trimmed)) {
     return "The text is a form. Send the code itself as the body: curl does that with --data-binary @task.js.";
   }
   if (/^https?:\/\/\S+$/.test(trimmed)) return "The text is a URL. Name code by its URL as task_url in the query.";
-  return fileNameHint(trimmed) ?? null;
+  return fileNameHint(trimmed) ?? otherLanguageHint(text);
 }
+
+/** A form: a value with escapes, or code as the value of a member. No JavaScript begins so. */
+const FORM =
+  /^\w{1,64}=[^\s=]*(?:%[0-9a-f]{2}|\+)|^(?:code|source|script)=(?:return|const|let|var|import|export|if|for|throw)\b/i;
 
 /** Returns the hint for a text that is the name of a file and nothing else. Many names, such as `task.js`, are expressions. Never throws. */
 export function fileNameHint(text: string): string | undefined {

@@ -111,6 +111,46 @@ describe("code that does not parse", () => {
     assert.match((await guest.fault("<html>")).hint!, /page/);
   });
 
+  it("has a hint for Python, for a sentence, for a comment with # and for a form", async () => {
+    const python = [
+      "for i in range(3):\n    total = i",
+      "for i in range(3): total = i",
+      "return [x * x for x in range(3)]",
+      "squares = [x*x for x in numbers if x]\nsquares",
+      "if x is None:\n    x = 1",
+      "while True:\n    break",
+      "x = 1\nif x > 1:\n    y = 2\nelif x:\n    y = 3",
+      'name = "a"\nreturn f"hello {name}"',
+      "return sorted(items, key=lambda x: x.price)",
+      "return 1 if a else 2",
+      "try:\n    x = 1\nexcept ValueError as e:\n    x = 2",
+    ];
+    for (const text of python) assert.match((await guest.fault(text)).hint ?? text, /^The text looks like Python\./);
+    for (const text of [
+      "Sure! The answer is 42.",
+      "Here is the code:\n\nreturn 1",
+      "what is 2 plus 2",
+      "I can't do that",
+    ]) {
+      assert.match((await guest.fault(text)).hint ?? text, /sentence\. Send only code/);
+    }
+    assert.match((await guest.fault("# the sum\nreturn 1 + 1")).hint!, /begins with \/\//);
+    assert.match((await guest.fault("code=return 1")).hint!, /The text is a form\. Send the code itself/);
+  });
+
+  it("has none of these hints for JavaScript with a fault", async () => {
+    const texts = [
+      "let x = ;",
+      "for (const a of b) {\n  c(;\n}",
+      "switch (a) {\n  case 1:\n    b(;\n  default:\n    c()\n}",
+      "class A {\n  #a = 1;\n  b() { return ; }\n",
+      "const a = b ? {\n  c: 1\n} :\n  ;",
+      "return a b c d",
+      "code = (;",
+    ];
+    for (const text of texts) assert.equal((await guest.fault(text)).hint, undefined, text);
+  });
+
   it("fails each run of the code with the same fault", async () => {
     const code = guest.code("let x = ;");
     const first = await guest.start(code).outcome;

@@ -8,7 +8,8 @@ export function stalledProblem(guestRun: GuestRun): Problem {
   return new Problem("task_stalled", detail, { hint: unansweredHint(guestRun) ?? HINT });
 }
 
-const HINT = "A promise never settles. Perhaps resolve is never called, or an event never occurs.";
+const HINT =
+  "A promise never settles. Perhaps resolve is never called, or an event never occurs. A task has no stdin: its input comes with the request.";
 
 /** Returns the most frequent reason why code of this form gives no answer, or null. */
 export function unansweredHint({ code, streaming }: GuestRun): string | null {

@@ -1,0 +1,43 @@
+import type { FaultMessage } from "../wire/messages.ts";
+
+/** A read or a write of a member of something that is not there. */
+const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '([\w$]{1,64})'\)/;
+/** Members that a context does not have, and what the code probably needs instead. */
+const NO_MEMBERS: readonly { names: string; hint: string }[] = [
+  {
+    names: "storage|store|kv|cache|db",
+    hint: "A context has no storage: keep lasting data in an external service with fetch. Variables of a module last while the guest is warm.",
+  },
+  {
+    names: "input|inputs|payload|event|args|arguments|request|req|variables|json",
+    hint: "A context has context.data for the query and the members of the body, context.body for a parsed body, context.query and context.headers.",
+  },
+  { names: "env|environment|config|vars|settings", hint: "Use context.params and context.secrets." },
+];
+
+/**
+ * Returns the hint for code that threw because it used a member of the context that is not there. The text of the code shows
+ * which. Never throws.
+ */
+export function contextHint(text: string, { code, error }: FaultMessage): string | undefined {
+  try {
+    if (code !== "task_threw" || error?.name !== "TypeError") return undefined;
+    const member = OF_UNDEFINED.exec(error.message)?.[1]?.replaceAll("$", "\\$");
+    if (member === undefined) return undefined;
+    const read = String.raw`\s*(?:\.\s*${member}(?![\w$])|\[\s*["']${member}["'])`;
+    const kept = new RegExp(String.raw`\.(secrets|params)\.([A-Za-z_]\w{0,63})${read}`).exec(text);
+    if (kept) return keptHint(kept[1]!, kept[2]!);
+    for (let index = 0; index < NO_MEMBERS.length; index += 1) {
+      const { names, hint } = NO_MEMBERS[index]!;
+      if (new RegExp(String.raw`\b(?:context|ctx)\.(?:${names})${read}`).test(text)) return hint;
+    }
+    return undefined;
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return undefined;
+  }
+}
+
+function keptHint(member: string, name: string): string {
+  return `The run has no ${member}.${name}. A task or a token sets it: {"${member}": {"${name}": "..."}} in PUT /api/tasks/{container}/{name} or POST /api/tokens.`;
+}

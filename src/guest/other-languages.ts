@@ -1,0 +1,59 @@
+/** The characters in which another language is looked for. */
+const MAX_BEGINNING = 8_192;
+
+/**
+ * Lines of Python that are no JavaScript: `def f(x):`, an import without quotes, a block that begins with a colon, a list
+ * comprehension, `is None`, `elif`, `a if b else c`, `not`, `lambda`, an f-string, and a docstring.
+ */
+const PYTHON: readonly RegExp[] = [
+  /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^)\n]{0,200}\)[^\n:]{0,100}:/m,
+  /^(?:from[ \t]+[\w.]{1,100}[ \t]+)?import[ \t]+[\w.]{1,100}(?:[ \t]+as[ \t]+\w+)?[ \t]*\r?$/m,
+  /^[ \t]*(?:async[ \t]+)?(?:for|while|if|elif|else|try|except|finally|with|class)\b[^\n{?]{0,200}:[ \t]*(?:#[^\n]*)?\r?$/m,
+  /^[ \t]*(?:for[ \t]+\w{1,64}[ \t]+in[ \t]|(?:if|elif|while)[ \t]+[^\n({?]{1,200}:[ \t]|(?:if|while|return)[ \t]+not[ \t])/m,
+  /[[({][^\n]{1,200}\bfor[ \t]+\w{1,64}(?:,[ \t]*\w{1,64})?[ \t]+in[ \t]/,
+  /\bis[ \t]+(?:not[ \t]+)?None\b|\bnot[ \t]+in[ \t]|^[ \t]*elif\b/m,
+  /^[ \t]*(?:\w{1,64}[ \t]*=|return\b)[^\n{;]{1,200}[ \t]if[ \t][^\n{;]{1,200}[ \t]else[ \t]/m,
+  /(?:^|[=(,:])[ \t]*lambda\b[^\n]{0,200}:|\breturn[ \t]+lambda\b/m,
+  /(?:^|[=(,[+]|\breturn\b)[ \t]*f(?:"[^"\n]*"|'[^'\n]*')/m,
+  /^[ \t]*(?:"""|''')/m,
+];
+
+const OTHERS: readonly { pattern: RegExp; verb: "is" | "looks like"; name: string }[] = [
+  { pattern: /^\s*<\?php\b/, verb: "is", name: "PHP" },
+  {
+    pattern: /^\s*(?:echo|sudo|curl|cd|npm|npx|pip|apt|git|docker)[ \t]+[\w./~"'$-]/,
+    verb: "looks like",
+    name: "a command of a shell",
+  },
+  {
+    pattern: /^\s*(?:SELECT\s[^;]{1,500}\sFROM|INSERT\s+INTO|CREATE\s+TABLE|UPDATE\s+\w+\s+SET|DELETE\s+FROM)\s/i,
+    verb: "looks like",
+    name: "SQL",
+  },
+  { pattern: /^\s*package\s+\w+\s*\n/, verb: "looks like", name: "Go" },
+];
+const RUBY = /^[ \t]*def[ \t]+\w+[^\n]*\n(?:[^]{0,2000}\n)?[ \t]*end[ \t]*$/m;
+
+/** A first line of at least three words and no sign of code. A statement of JavaScript begins with one of the words. */
+const PROSE =
+  /^\s*(?!(?:abstract|async|await|case|class|const|declare|default|delete|do|else|enum|export|for|function|get|if|import|interface|let|new|return|set|static|switch|throw|try|type|typeof|var|void|while|yield)\b)[A-Za-z][\w'’]{0,40}(?:[,!.:]?[ \t]+[\w'’*-]{1,40}){2}[^=(){};<>[\]`\n]{0,500}(?:\n|$)/;
+
+/** Returns the hint for a text that does not parse because it is of another language, or no code at all; otherwise null. */
+export function otherLanguageHint(text: string): string | null {
+  const beginning = text.slice(0, MAX_BEGINNING);
+  if (PYTHON[0]!.test(beginning)) return onlyJavaScript("looks like", "Python");
+  for (let index = 0; index < OTHERS.length; index += 1) {
+    const { pattern, verb, name } = OTHERS[index]!;
+    if (pattern.test(beginning)) return onlyJavaScript(verb, name);
+  }
+  if (RUBY.test(beginning)) return onlyJavaScript("looks like", "Ruby");
+  for (let index = 1; index < PYTHON.length; index += 1) {
+    if (PYTHON[index]!.test(beginning)) return onlyJavaScript("looks like", "Python");
+  }
+  if (/^[ \t]*#(?:[ \t]|$)/m.test(beginning)) return "A comment of JavaScript begins with //, and not with #.";
+  return PROSE.test(beginning) ? "The text begins with a sentence. Send only code." : null;
+}
+
+function onlyJavaScript(verb: string, name: string): string {
+  return `The text ${verb} ${name}. Only JavaScript and TypeScript run here.`;
+}
