@@ -12,7 +12,7 @@ import type { KeptInput } from "./kept-input.ts";
 import { recordError } from "./record-error.ts";
 import { redactionOf } from "./redactions.ts";
 import { limitsOf } from "./run-limits.ts";
-import type { MeteredUse, RunMeter } from "./run-meter.ts";
+import { type MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
 
 /** The approximate memory of a line in addition to its text. */
@@ -182,6 +182,11 @@ export class RunTrace implements EndedRun {
 
   get isSilent(): boolean {
     return this.status === "ok" && this.#lines === null && this.#input === null && this.#inputText === null;
+  }
+
+  /** Measures the guest from now on. */
+  meterGuest(guest: ConstructorParameters<typeof RunMeter>[0]): void {
+    this.meter = new RunMeter(guest);
   }
 
   /** @param sentMs when the service sent the run to its guest, on the clock of `performance.now()`. */

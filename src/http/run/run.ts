@@ -22,7 +22,6 @@ import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
-import { RunMeter } from "./run-meter.ts";
 import { mustTakeRuns } from "./suspension.ts";
 
 /** The methods of the path of a run. Named tasks also take HEAD and OPTIONS. */
@@ -171,7 +170,7 @@ export class RunEndpoint {
       const context = (): string => this.#contextOf(call, data);
       const sentMs = call.answer.sent(start);
       const runOptions = { timeoutMs: timeoutOf(call), body, isPreflight: call.request.method === "OPTIONS" };
-      if (call.recorded) trace.meter = new RunMeter(guest);
+      if (call.recorded) trace.meterGuest(guest);
       execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));
       trace.sent(start, sentMs, guest.inFlight.size - 1);
       // Guests that were replaced while the run waited take no further run, and neither does this guest.
