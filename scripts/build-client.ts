@@ -40,8 +40,10 @@ async function make(): Promise<void> {
     target: "es2022",
   });
   const words = ["-p", CLIENT, "--noEmit", "false", "--emitDeclarationOnly", "--outDir", unfinished];
-  const { status } = spawnSync(path.join(ROOT, "node_modules/.bin/tsc"), words, { stdio: "inherit" });
+  const { status, error } = spawnSync(path.join(ROOT, "node_modules/.bin/tsc"), words, { stdio: "inherit" });
   if (status !== 0) {
+    if (error)
+      console.error(`caisson: the client was not built, because tsc is missing; run npm run setup (${error.message})`);
     rmSync(unfinished, { recursive: true, force: true });
     process.exit(1);
   }

@@ -1,5 +1,5 @@
 // Installs what a machine needs, and does nothing if everything is installed. Runs on Node 20, before anything is installed.
-//   node scripts/setup.mjs --for start|pack|test|bench
+//   node scripts/setup.mjs --for start|pack|client|test|bench
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { accessSync, constants, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,9 +10,11 @@ const purpose = process.argv[process.argv.indexOf("--for") + 1];
 
 installDependencies();
 checkRuntime();
-run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
-run(path.join(root, "scripts/node"), ["scripts/build-console.ts"]);
-if (process.platform === "linux" && purpose !== "pack") installPrograms(programsFor(purpose));
+if (purpose !== "client") {
+  run(path.join(root, "scripts/node"), ["scripts/build.ts"]);
+  run(path.join(root, "scripts/node"), ["scripts/build-console.ts"]);
+}
+if (process.platform === "linux" && purpose !== "pack" && purpose !== "client") installPrograms(programsFor(purpose));
 
 /** Returns the Debian package of each program. */
 function programsFor(what) {
@@ -47,7 +49,8 @@ function installDependencies() {
     .digest("hex");
   const stamp = path.join(root, "node_modules/.caisson-setup");
   const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
-  const extent = purpose === "test" ? "all" : "production";
+  // The types of the client need the compiler, which is a program of `tools`.
+  const extent = purpose === "test" || purpose === "client" ? "all" : "production";
   if (installed === `${lock} all` || installed === `${lock} ${extent}`) return;
   say("installing dependencies from the lock file");
   // The workspace `tools` has the programs that check and test.

@@ -81,8 +81,8 @@ export class CaissonError extends Error {
   }
 }
 
-/** Returns the error of an answer that is not a success. */
-export async function errorOfAnswer(response: Response): Promise<CaissonError> {
+/** Returns the error of an answer that is not a success. @param url the address of the service */
+export async function errorOfAnswer(response: Response, url: string): Promise<CaissonError> {
   const { status, headers } = response;
   const type = headers.get("content-type") ?? "no content type";
   if (type.startsWith("application/problem+json")) {
@@ -90,6 +90,7 @@ export async function errorOfAnswer(response: Response): Promise<CaissonError> {
     const { error } = problem;
     return new CaissonError({
       ...problem,
+      ...(status === 404 && hintOfPath(problem.detail, url)),
       status,
       taskError: error ? { name: error.name, message: error.message, stack: error.stack ?? null } : null,
       retryAfterMs: problem.retryAfterMs ?? secondsOf(headers),
@@ -104,6 +105,13 @@ export async function errorOfAnswer(response: Response): Promise<CaissonError> {
     hint: "Check the url. A proxy may have answered.",
     retryAfterMs: secondsOf(headers),
   });
+}
+
+/** A service that sees more of the path than its own routes was named by a URL with too much. */
+function hintOfPath(detail: string, url: string): { hint: string } | null {
+  const { pathname, origin } = new URL(url);
+  const isSeen = pathname.length > 1 && detail.includes(`${pathname}/api/`);
+  return isSeen ? { hint: `Leave ${pathname} out of the url: ${origin}` } : null;
 }
 
 /** Returns the error of a run that has failed, or null. */
@@ -127,10 +135,13 @@ export function errorOfFailure(error: unknown, url: string, signal: AbortSignal 
   if (signal?.aborted) {
     return new CaissonError({ code: "aborted", detail: "the request was aborted", cause: signal.reason });
   }
+  const reason = reasonOf(error);
   return new CaissonError({
     code: "unreachable",
-    detail: `the service at ${new URL(url).origin} cannot be reached: ${reasonOf(error)}`,
-    hint: "Check the url, and that the service runs.",
+    detail: `the service at ${new URL(url).origin} cannot be reached: ${reason}`,
+    hint: /WRONG_VERSION|EPROTO/.test(reason)
+      ? "Check the url: this service may speak http, and not https."
+      : "Check the url, and that the service runs.",
     cause: error,
   });
 }

@@ -1,4 +1,5 @@
 import type { RecordedEnvelope, Routes } from "./api-types.ts";
+import { mustBeOptions } from "./options.ts";
 import type { ParametersOf, RequestBody, RequestOptions } from "./transport.ts";
 
 /**
@@ -30,10 +31,14 @@ export interface RecordOptions extends RunOptions {
 }
 
 type QueryValue = string | number | boolean;
+const NAMES = "data query timeout modules file body traceparent maxResult signal retry";
 type RunRoute = "POST /api/runs/{container}";
 
 /** Returns the parameters of the request that runs something. */
 export function runRequest(container: string, source: Source, options: RecordOptions): ParametersOf<RunRoute> {
+  mustBeOptions(options, NAMES, 'run("acme", code, { data: { name: "you" } })');
+  if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
+    throw new TypeError('code must be a text, { task: "name" }, or null for a token with pinned code');
   const { data, query, timeout, modules, file, body, traceparent, maxResult } = options;
   const settings = { timeout: typeof timeout === "number" ? `${timeout}ms` : timeout, file, maxResult };
   const common = { path: { container }, headers: { traceparent } };

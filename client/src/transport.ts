@@ -1,5 +1,6 @@
 import type { Routes } from "./api-types.ts";
 import { CaissonError, errorOfAnswer, errorOfFailure } from "./error.ts";
+import { mustBeJson, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
 import { type RetryOptions, retryWhenLimited } from "./retry.ts";
 
 /** A credential, or a function that returns the current one. */
@@ -53,13 +54,13 @@ export class Transport {
   readonly #retry: RetryOptions;
   readonly #fetch: typeof fetch;
 
-  constructor({ url, token, retry = {}, fetch: own }: CaissonOptions) {
-    const { href, protocol, search, hash } = new URL(url);
-    if (!/^https?:$/.test(protocol) || search || hash)
-      throw new TypeError("url must be the http or https address of a service");
-    this.#url = href.replace(/\/+$/, "");
-    this.#token = token;
-    this.#retry = retry;
+  constructor(options: CaissonOptions) {
+    mustBeOptions(options, "url token retry fetch", 'new Caisson({ url: "https://caisson.example.com", token })');
+    const { url, token, retry, fetch: own } = options;
+    mustBeRetry(retry);
+    this.#url = readUrl(url);
+    this.#token = typeof token === "string" ? mustBeToken(token) : token;
+    this.#retry = retry ?? {};
     // A browser's `fetch` must be called without `this`.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
   }
@@ -77,6 +78,7 @@ export class Transport {
   /** Returns the answer, if it is a success. @throws {CaissonError} */
   send(route: keyof Routes, parameters: Parameters, options: RequestOptions = {}): Promise<Response> {
     const { signal, retry } = options;
+    mustBeRetry(retry);
     return retryWhenLimited(() => this.#sendOnce(route, parameters, signal), { ...this.#retry, ...retry }, signal);
   }
 
@@ -87,7 +89,7 @@ export class Transport {
 
   /** Returns the token of the next request. */
   async token(): Promise<string | undefined> {
-    return typeof this.#token === "function" ? await this.#token() : this.#token;
+    return typeof this.#token === "function" ? mustBeToken(await this.#token()) : this.#token;
   }
 
   async #sendOnce(route: keyof Routes, parameters: Parameters, signal: AbortSignal | undefined): Promise<Response> {
@@ -99,7 +101,7 @@ export class Transport {
     if (token !== undefined) sent.set("authorization", `Bearer ${token}`);
     if (json !== undefined) sent.set("content-type", "application/json");
     const url = `${this.#url}${template.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]))}${queryOf(query)}`;
-    const content = json === undefined ? body : JSON.stringify(json);
+    const content = json === undefined ? body : mustBeJson(json);
     try {
       const response = await this.#fetch(url, {
         method,
@@ -110,7 +112,7 @@ export class Transport {
         ...(signal && { signal }),
       });
       if (response.ok) return response;
-      throw await errorOfAnswer(response);
+      throw await errorOfAnswer(response, this.#url);
     } catch (error) {
       throw this.failure(error, signal);
     }
@@ -135,6 +137,10 @@ export class Transport {
       });
     }
   }
+}
+
+function mustBeRetry(retry: unknown): void {
+  if (retry !== undefined) mustBeOptions(retry, "limited maxWaitMs", "retry: { limited: true, maxWaitMs: 60_000 }");
 }
 
 /** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */

@@ -184,6 +184,45 @@ describe("a request", () => {
     await failure(caisson.run("a/../b?c#d", "1"), "container_invalid");
   });
 
+  it("with an argument that is not valid names the argument and the right form", async () => {
+    const made: [options: unknown, said: RegExp][] = [
+      [undefined, /the options must be an object: new Caisson\(\{ url: /],
+      [service.url, /the options must be an object: new Caisson\(\{ url: /],
+      [{ baseUrl: service.url }, /there is no option baseUrl; the options are url, token, retry, fetch/],
+      [{ token: "a" }, /url must be the http or https address .* such as "https:\/\/.*", not undefined/],
+      [{ url: "127.0.0.1:7070" }, /url must be the http or https address .*, not "127\.0\.0\.1:7070"/],
+      [{ url: service.url, token: "Bearer eyJ" }, /leave Bearer out/],
+      [{ url: service.url, retry: true }, /must be an object: retry: \{ limited: true/],
+      [{ url: service.url, retry: { times: 3 } }, /there is no option times; the options are limited, maxWaitMs/],
+    ];
+    for (const [options, message] of made)
+      assert.throws(() => new Caisson(options as { url: string }), { name: "TypeError", message });
+    const circle: Record<string, unknown> = {};
+    circle["circle"] = circle;
+    const runs: [code: unknown, options: unknown, said: RegExp][] = [
+      [() => 1, {}, /code must be a text, \{ task: "name" \}, or null/],
+      [{ name: "x" }, {}, /code must be a text, \{ task: "name" \}, or null/],
+      [undefined, {}, /code must be a text, \{ task: "name" \}, or null/],
+      ["1", { dat: 1 }, /there is no option dat; the options are data, query, /],
+      ["1", { retry: 3 }, /must be an object: retry: \{ limited: true/],
+      ["1", { data: circle }, /^data must be JSON: /],
+    ];
+    for (const [code, options, message] of runs)
+      await assert.rejects(caisson.run("a", code as string, options as object), { name: "TypeError", message });
+    const late = new Caisson({ url: service.url, token: () => "bearer eyJ" });
+    await assert.rejects(late.run("a", "1"), { name: "TypeError", message: /leave Bearer out/ });
+  });
+
+  it("to a url with too much or with the wrong protocol names what to change", async () => {
+    for (const path of ["/api", "/mcp/acme"]) {
+      const client = new Caisson({ url: `${service.url}${path}/`, token: service.admin });
+      const { hint } = await failure(client.tokens.introspect(), "not_found");
+      assert.equal(hint, `Leave ${path} out of the url: ${service.url}`);
+    }
+    const secure = new Caisson({ url: service.url.replace("http:", "https:"), token: service.admin });
+    assert.match((await failure(secure.run("a", "1"), "unreachable")).hint!, /may speak http, and not https/);
+  });
+
   it("that nothing answers throws unreachable", async () => {
     const error = await failure(
       new Caisson({ url: `http://127.0.0.1:${await freePort()}` }).run("a", "1"),

@@ -33,17 +33,17 @@ export async function executeStreaming(
     ...(signal && { signal }),
   });
   try {
-    return await show(await sent, options.file ?? null);
+    return await show(await sent, url, options.file ?? null);
   } catch (error) {
     throw errorOfFailure(error, url, signal);
   }
 }
 
-async function show(answer: Response, file: string | null): Promise<number> {
+async function show(answer: Response, url: string, file: string | null): Promise<number> {
   const type = answer.headers.get("content-type") ?? "";
   const fault = answer.headers.get("caisson-fault");
   if (!answer.ok && type.startsWith("application/problem+json")) {
-    const error = await errorOfAnswer(answer);
+    const error = await errorOfAnswer(answer, url);
     const frames = printableLines(error.taskError?.stack ?? "").filter((line) => /^\s+at /.test(line));
     // Without the record, the positions have the name that the service gives to code without a name.
     say(
