@@ -25,6 +25,9 @@ import type { ApiDependencies } from "./http/api/route.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
 import { ConnectionShare } from "./http/connection-share.ts";
+import { consoleFiles } from "./http/console/console-files.ts";
+import { consoleUrlOf, listenForConsole } from "./http/console/console-server.ts";
+import { readLogo } from "./http/console/logo.ts";
 import { VERSION } from "./http/headers.ts";
 import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
@@ -81,6 +84,8 @@ import { openTokens, type Tokens } from "./tokens/token-service.ts";
 export interface Service {
   /** The URL at which the service listens. */
   readonly url: string;
+  /** The URL of the web console. */
+  readonly consoleUrl: string;
   readonly isolation: SandboxFacts;
   readonly adminTokenFile: string;
   /** Resolves when the service cannot continue. */
@@ -128,6 +133,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
   const metricsToken = readMetricsToken(config.metricsToken);
+  const consoleLogo = await readLogo(config.consoleLogo);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
   const history = identity ? await historyFolder(data, identity, log) : folder;
   refuseNewerHistory(history);
@@ -165,8 +171,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
-  let server: Server | null = null;
-  const egress = openEgress(config, capacity.egressConnections, () => listeningPorts(server));
+  const servers: Server[] = [];
+  const egress = openEgress(config, capacity.egressConnections, () => servers.flatMap(listeningPorts));
   const launches = new Launches();
   const launch = (): Promise<Guest> =>
     launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress));
@@ -237,16 +243,18 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     limitKeys: () => (store instanceof EmbeddedLimitStore ? store.size : null),
   };
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
-  server = createListener(config, {
+  const connections = new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
+    log.refusedConnection(...refused),
+  );
+  const server = createListener(config, {
     config,
+    consoleLogo,
     tokens,
     tasks,
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
     bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
-    connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
-      log.refusedConnection(...refused),
-    ),
+    connections,
     requestShare: new RequestShare(capacity.connectionsOfNetwork),
     limiter,
     issueRate,
@@ -272,15 +280,26 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     isolation: sandbox.facts,
     trouble,
   });
+  servers.push(server);
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
   const openConnections = new OpenConnections(server);
   // What is loaded later must be loaded now if the service's user cannot read it.
   if (identity && !(await isReadable(import.meta.filename, identity))) {
-    await Promise.all([threads.load(), loadExposition(), loadMcp()]);
+    await Promise.all([threads.load(), loadExposition(), loadMcp(), consoleFiles()]);
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
+  const url = urlOf(server, config.tlsCert !== null);
+  let consoleUrl = `${url}/`;
+  if (config.consolePort !== null) {
+    const [servicePort] = listeningPorts(server);
+    const parts = { logo: consoleLogo, proxies, connections, servicePort: servicePort! };
+    const console = await listenForConsole(config, config.consolePort, parts);
+    closers.adopt(console, (open) => open.close().closeAllConnections());
+    servers.push(console);
+    consoleUrl = consoleUrlOf(console, url);
+  }
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
   // As the service's user, whose socket it is.
@@ -295,7 +314,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   closers.adopt(backups, (open) => open.close());
   await nodes?.announce();
   return {
-    url: urlOf(server, config.tlsCert !== null),
+    url,
+    consoleUrl,
     isolation: sandbox.facts,
     adminTokenFile,
     lost: lost.promise,
@@ -385,8 +405,8 @@ function openSources(config: Config, policy: EgressPolicy): Sources {
   );
 }
 
-function listeningPorts(server: Server | null): number[] {
-  const address = server?.address();
+function listeningPorts(server: Server): number[] {
+  const address = server.address();
   return typeof address === "object" && address !== null ? [address.port] : [];
 }
 

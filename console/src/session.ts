@@ -1,6 +1,8 @@
 import { Caisson, CaissonError, type Claims } from "@caisson/client";
 import { computed, signal } from "@preact/signals";
 
+import { tabStorage } from "./tab-storage.ts";
+
 /** The token of this tab. A tab that is closed forgets it. */
 const KEY = "caisson.token";
 
@@ -50,7 +52,7 @@ export function client(): Caisson {
 
 /** Reads the token of the fragment or of this tab. */
 export async function restore(): Promise<void> {
-  const kept = sessionStorage.getItem(KEY);
+  const kept = tabStorage.getItem(KEY);
   const given = tokenOfFragment();
   if (kept !== null) await signIn(kept).catch(() => {});
   if (given === null || given === session.value?.token) return;
@@ -70,13 +72,13 @@ export async function signIn(token: string): Promise<void> {
   const jti = jtiOf(token);
   const next = new Caisson({ url: serviceUrl, token });
   const { claims } = await next.tokens.get(jti);
-  sessionStorage.setItem(KEY, token);
+  tabStorage.setItem(KEY, token);
   farewell.value = null;
   session.value = { token, jti, claims, client: next };
 }
 
 export function signOut(reason: string | null = null): void {
-  sessionStorage.removeItem(KEY);
+  tabStorage.removeItem(KEY);
   session.value = null;
   farewell.value = reason;
 }

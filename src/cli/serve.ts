@@ -54,7 +54,7 @@ const NO_ISOLATION = [
   "*".repeat(100),
 ];
 
-function banner({ url, isolation, adminTokenFile }: Service): string {
+function banner({ url, consoleUrl, isolation, adminTokenFile }: Service): string {
   const { level, mechanisms, fallbackReason, resources } = isolation;
   const file = quote(adminTokenFile);
   const instead = fallbackReason === null ? [] : [`  instead of ${fallbackReason}`];
@@ -64,6 +64,7 @@ function banner({ url, isolation, adminTokenFile }: Service): string {
       ? NO_ISOLATION
       : [`isolation: ${level} (${mechanisms}), verified by attacks from inside`, ...instead]),
     `resources: ${resources}`,
+    `console: ${consoleUrl}`,
     `administrative token: ${adminTokenFile}`,
     "try:",
     `curl -sS -H "Authorization: Bearer $(cat ${file})" --data '6 * 7' ${url}/api/run/demo`,

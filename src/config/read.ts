@@ -109,6 +109,9 @@ function contradictions(config: Config): string[] {
     faults.push("--log-drain-authorization needs the URL of a collector in --log-drain");
   }
   if (config.nodeUrl !== null && config.redis === null) faults.push("--node-url needs --redis");
+  if (config.consoleServiceUrl !== null && config.consolePort === null) {
+    faults.push("--console-service-url needs --console-port: otherwise the console is at / of the service");
+  }
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {

@@ -12,6 +12,7 @@ import { SaveTask } from "../parts/save-task.tsx";
 import { markOf } from "../run-mark.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
 import { snippetsOf } from "../snippets.ts";
+import { tabStorage } from "../tab-storage.ts";
 
 const KEPT = "caisson.playground";
 
@@ -31,7 +32,7 @@ export default function Playground() {
   const running = useSignal<AbortController | null>(null);
   const change = (changes: Partial<Draft>): void => {
     draft.value = { ...draft.value, ...changes };
-    sessionStorage.setItem(KEPT, JSON.stringify(draft.value));
+    tabStorage.setItem(KEPT, JSON.stringify(draft.value));
   };
   const run = async (): Promise<void> => {
     if (running.value !== null) return;
@@ -138,7 +139,7 @@ export default function Playground() {
 }
 
 function firstDraft(): Draft {
-  const kept = sessionStorage.getItem(KEPT);
+  const kept = tabStorage.getItem(KEPT);
   const only = onlyContainer.value;
   const example = EXAMPLES["body"]!;
   const draft =

@@ -127,7 +127,7 @@ function Tail({ container }: { readonly container: string }) {
       <p class="quiet" role="status">
         {state.value}
       </p>
-      <ol class="console tail" aria-label="Live tail">
+      <ol class="console tail" tabIndex={0} aria-label="Live tail">
         {events.value.map((event, at) => (
           <li key={`${event.id}-${events.value.length - at}`} class={event.type === "console" ? event.level : ""}>
             <TailEvent container={container} event={event} />

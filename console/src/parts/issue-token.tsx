@@ -137,7 +137,7 @@ export function IssueToken({ container }: { readonly container: string }) {
           <ActNote of={act} />
           {issued.value !== null && (
             <>
-              <pre class="result" aria-label="The new token">
+              <pre class="result" tabIndex={0} aria-label="The new token">
                 {issued.value}
               </pre>
               <div class="actions">

@@ -2,7 +2,7 @@ import { type AnsweredRunRecord, CaissonError, type Task } from "@caisson/client
 import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
-import { useLoad } from "../load.ts";
+import { type Loaded, useLoad } from "../load.ts";
 import { goTo, linkTo } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { can, client, serviceUrl } from "../session.ts";
@@ -13,7 +13,7 @@ import { Content } from "./content.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Field } from "./field.tsx";
 import { Outcome } from "./outcome.tsx";
-import { RunTable } from "./run-table.tsx";
+import { type ListedRun, RunTable } from "./run-table.tsx";
 import { TaskSecrets } from "./task-secrets.tsx";
 import { TaskVersions } from "./task-versions.tsx";
 
@@ -29,6 +29,7 @@ interface Draft {
   readonly timeout?: string;
 }
 
+const CALLS_MS = 2_500;
 const NEW = "export default (context) => {\n  return { hello: context.data.name };\n};\n";
 
 /** The editor of a task, with its versions, its secrets and its last calls. */
@@ -42,15 +43,7 @@ export function OneTask({ container, name }: OneTaskProps) {
         </h1>
       </div>
       <Content of={loaded}>
-        {(task) => (
-          <TaskEditor
-            key={task?.etag ?? "new"}
-            container={container}
-            name={name}
-            task={task}
-            onChange={loaded.reload}
-          />
-        )}
+        {(task) => <TaskEditor container={container} name={name} task={task} onChange={loaded.reload} />}
       </Content>
     </>
   );
@@ -74,8 +67,8 @@ interface TaskEditorProps extends OneTaskProps {
 function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
   const draft = useSignal<Draft>({});
   const tried = useSignal<AnsweredRunRecord | null>(null);
-  const revision = useSignal(0);
   const act = useAct();
+  const calls = useLoad((signal) => readCalls(container, name, signal), [container, name], CALLS_MS);
   const code = draft.value.code ?? task?.code ?? (task ? "" : NEW);
   const change = (changes: Draft): void => void (draft.value = { ...draft.value, ...changes });
   const definition = (): object => ({
@@ -89,7 +82,11 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
   const save = (): void => {
     void act.run(async () => {
       const options = task ? { ifMatch: task.etag } : ({ ifNoneMatch: "*" } as const);
+      const saved = draft.value;
       const { version } = await client().tasks.put(container, name, definition(), options);
+      tried.value = null;
+      // What the reader has typed meanwhile stays.
+      if (draft.value === saved) draft.value = {};
       onChange();
       return `Saved as version ${version}.`;
     });
@@ -110,6 +107,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
       return "The task was deleted.";
     });
   };
+  const failed = draft.value.code === undefined ? lastFailure(calls.value, task) : null;
   const url = `${serviceUrl}/api/run/${encodeURIComponent(container)}/${encodeURIComponent(name)}`;
   return (
     <>
@@ -121,8 +119,8 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
             <Code
               label="Code of the task"
               value={code}
-              revision={revision.value}
-              mark={markOf(tried.value?.error ?? null, act.error)}
+              revision={task?.etag ?? "new"}
+              mark={markOf(tried.value?.error ?? failed, act.error)}
               onChange={(text) => change({ code: text })}
               onRun={save}
             />
@@ -183,30 +181,36 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
               container={container}
               task={task}
               onRollback={() => {
-                draft.value = {};
-                revision.value++;
+                [draft.value, tried.value] = [{}, null];
                 onChange();
               }}
             />
           )}
         </div>
       </div>
-      {task && can("logs") && <LastCalls container={container} name={name} />}
+      {task && can("logs") && <LastCalls of={calls} />}
     </>
   );
 }
 
-function LastCalls({ container, name }: OneTaskProps) {
-  const runs = useLoad(
-    (signal) => client().runs.list({ container, task: name, limit: 20 }, { signal }).page(),
-    [container, name],
-    5_000,
-  );
+/** Reads the last calls of a task, if the token may. */
+async function readCalls(container: string, task: string, signal: AbortSignal): Promise<readonly ListedRun[]> {
+  if (!can("logs")) return [];
+  return (await client().runs.list({ container, task, limit: 20 }, { signal }).page()).runs;
+}
+
+/** Returns the error of the last call of the current version, if that call failed. */
+function lastFailure(calls: readonly ListedRun[] | null, task: Task | null | undefined): ListedRun["error"] {
+  const last = calls?.find(({ status }) => status !== "running");
+  return last && last.version === task?.version ? last.error : null;
+}
+
+function LastCalls({ of: calls }: { readonly of: Loaded<readonly ListedRun[]> }) {
   return (
     <section class="card" aria-label="Last calls">
       <h2>Last calls</h2>
-      <Content of={runs}>
-        {({ runs: found }) => (found.length === 0 ? <p class="quiet">No call yet.</p> : <RunTable rows={found} />)}
+      <Content of={calls}>
+        {(found) => (found.length === 0 ? <p class="quiet">No call yet.</p> : <RunTable rows={found} />)}
       </Content>
     </section>
   );

@@ -55,12 +55,20 @@ function Result({ record }: { readonly record: Shown }) {
     return (
       <p>
         A response with status {response.status}
-        {result !== undefined && result !== null && <pre class="result">{textOf(result, resultType)}</pre>}
+        {result !== undefined && result !== null && (
+          <pre class="result" tabIndex={0}>
+            {textOf(result, resultType)}
+          </pre>
+        )}
       </p>
     );
   }
   if (result === undefined) return null;
-  return <pre class="result">{textOf(result, resultType)}</pre>;
+  return (
+    <pre class="result" tabIndex={0}>
+      {textOf(result, resultType)}
+    </pre>
+  );
 }
 
 function textOf(result: unknown, type: string | null): string {
@@ -80,7 +88,11 @@ function RunError({ error }: { readonly error: NonNullable<Shown["error"]> }) {
           {at.file}:{at.line}:{at.column}
         </p>
       )}
-      {at?.frame && <pre class="source">{at.frame}</pre>}
+      {at?.frame && (
+        <pre class="source" tabIndex={0}>
+          {at.frame}
+        </pre>
+      )}
       {hint !== null && <p>{hint}</p>}
       {stack !== null && stack !== undefined && (
         <details>
@@ -104,7 +116,7 @@ export function ConsoleLines({ lines, dropped }: { readonly lines: readonly Line
   return (
     <div>
       <h3>Console</h3>
-      <ol class="console">
+      <ol class="console" tabIndex={0} aria-label="Console">
         {lines.map(({ atMs, level, text }, at) => (
           <li key={at} class={level}>
             <span class="quiet">{duration(atMs)}</span>

@@ -85,7 +85,7 @@ function Difference({ before, after }: { readonly before: string; readonly after
   if (lines.every(({ kind }) => kind === "same"))
     return <p class="quiet">The code is the same; other members differ.</p>;
   return (
-    <pre class="source diff">
+    <pre class="source diff" tabIndex={0}>
       {lines.map(({ kind, text }, at) => (
         <span key={at} class={kind}>
           {{ same: "  ", added: "+ ", removed: "- " }[kind]}

@@ -14,8 +14,8 @@ export const CONSOLE: Settings<ConsoleConfig> = {
   consolePort: one<number | null>(
     "--console-port <number>",
     null,
-    "port of the web console, so that it has an origin that no task can answer from; default: at / of --port",
-    integer(1, 65_535),
+    "port of the web console, so that it has an origin that no task can answer from; 0 takes any free port; default: at / of --port",
+    integer(0, 65_535),
   ),
   consoleServiceUrl: one<string | null>(
     "--console-service-url <url>",

@@ -26,6 +26,7 @@ import type { IssueRate } from "../../tokens/issue-rate.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import type { Authenticator } from "../authenticator.ts";
 import type { Bodies } from "../bodies.ts";
+import type { Logo } from "../console/logo.ts";
 import { readCredential } from "../credential.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
@@ -42,6 +43,7 @@ import { readQuery } from "./read-query.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
+  readonly consoleLogo: Logo | null;
   readonly tokens: Tokens;
   readonly authenticator: Authenticator;
   readonly bodies: Bodies;

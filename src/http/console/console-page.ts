@@ -40,6 +40,8 @@ export function consolePage(page: string, settings: ConsoleSettings, serviceUrl:
     "default-src 'none'",
     `script-src '${digest}' 'strict-dynamic'`,
     `style-src 'self' 'nonce-${nonce}'`,
+    // Chromium gives typed text the style of what it replaces. An attribute has no selector and loads only images.
+    "style-src-attr 'unsafe-inline'",
     "img-src 'self' data:",
     `connect-src 'self'${serviceUrl === null ? "" : ` ${new URL(serviceUrl).origin}`}`,
     "base-uri 'none'",

@@ -9,11 +9,18 @@ export interface Logo {
   readonly bytes: Buffer;
 }
 
-/** @throws {Error} if the file cannot be read, or is no SVG or PNG of at most 64 KiB */
-export async function readLogo(file: string): Promise<Logo> {
+/** @throws {Error} if the file cannot be read, or is no SVG or PNG of at most 64 KiB; the message has the flag */
+export async function readLogo(file: string | null): Promise<Logo | null> {
+  if (file === null) return null;
   const type = typeOf(file);
   if (!type.startsWith("image/")) throw new Error(`--console-logo names ${file}, which does not end with .svg or .png`);
-  const { size } = await stat(file);
-  if (size > MAX_BYTES) throw new Error(`--console-logo names a file of ${size} bytes; at most 64 KiB are shown`);
-  return { type, bytes: await readFile(file) };
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_BYTES) throw new Error(`it has ${size} bytes, and at most 64 KiB are shown`);
+    return { type, bytes: await readFile(file) };
+  } catch (error) {
+    throw new Error(`--console-logo names ${file}, which cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

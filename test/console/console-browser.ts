@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+/** Without these, Chromium looks for hosts of its vendor. */
+const ARGUMENTS = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const WIDE = { width: 1_280, height: 850 };
+/** The narrowest phone. */
+export const NARROW = { width: 360, height: 740 };
+export const PAGES: readonly string[] = [
+  ...["Overview", "Playground", "Containers", "Tasks", "Runs", "Errors", "Tokens", "Usage", "System"],
+];
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+}
+
+/** A tab of the console, with everything that its page complained about. */
+export interface Tab extends AsyncDisposable {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly complaints: string[];
+}
+
+interface TabOptions {
+  readonly viewport?: { readonly width: number; readonly height: number };
+  readonly colorScheme?: "light" | "dark";
+}
+
+/** Opens a URL in a browser without a past. */
+export async function openTab(browser: Browser, url: string, options: TabOptions = {}): Promise<Tab> {
+  const context = await browser.newContext({ viewport: WIDE, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  await page.goto(url);
+  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Opens the console, and signs in as a reader does. */
+export async function openConsole(browser: Browser, url: string, token: string, options?: TabOptions): Promise<Tab> {
+  const tab = await openTab(browser, url, options);
+  await tab.page.getByLabel("Token").fill(token);
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByRole("main").getByRole("heading", { name: "Overview" }).waitFor();
+  return tab;
+}
+
+/** Opens a page of the navigation by its name, and waits until the page has read everything. */
+export async function openPage(page: Page, name: string): Promise<void> {
+  await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  await settled(page);
+}
+
+/** Opens a page by its place in the fragment, and waits until the page has read everything. */
+export async function openPlace(page: Page, place: string, heading: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`);
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+  await settled(page);
+}
+
+/** Waits until a page shows neither a note that it loads nor an editor without its code. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByText("Loading...").first().waitFor({ state: "detached" });
+  await page.locator(".waiting").waitFor({ state: "detached" });
+}
+
+/** Returns the pixels by which the document is wider than the window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Returns the serious and critical findings of axe-core, each with the elements that it concerns. */
+export async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<{ violations: Finding[] }>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  );
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}

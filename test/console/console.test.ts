@@ -1,0 +1,275 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { type Home, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
+import { freePort } from "../ports.ts";
+import {
+  findings,
+  NARROW,
+  openBrowser,
+  openConsole,
+  openPage,
+  openPlace,
+  openTab,
+  overflow,
+  PAGES,
+  settled,
+  WIDE,
+} from "./console-browser.ts";
+
+const WORKING =
+  'export default (context) => {\n  console.log("for", context.data.name);\n  return { hello: context.data.name };\n};';
+const BROKEN =
+  "export default (context) => {\n  const name = context.data.nobody;\n  return { hello: name.first };\n};";
+const CUSTOMER = { containers: ["shop"], can: ["run", "limits", "logs"], description: "shop of Ada" };
+
+let home: Home;
+let service: Service;
+let browser: Browser;
+let flags: readonly string[];
+/** Expires while the tests run. */
+let shortLived = "";
+
+before(async () => {
+  home = await makeHome();
+  flags = [...NO_WALL, "--port", String(await freePort())];
+  [service, browser] = await Promise.all([startService(flags, home), openBrowser()]);
+  shortLived = await service.issue({ ...CUSTOMER, expiresIn: "1s" });
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  await home[Symbol.asyncDispose]();
+});
+
+describe("the console in Chromium", () => {
+  it("leads from the first sign-in to a webhook that is broken, understood and rolled back", async () => {
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    await openPage(page, "Playground");
+    await page.getByLabel("Container").fill("shop");
+    await write(page, "Code", WORKING);
+    await page.getByLabel("Data").fill('{ "name": "Ada" }');
+    await page.getByRole("textbox", { name: "Code" }).press("Control+Enter");
+    const result = page.getByRole("region", { name: "Result" });
+    await result.getByText('"hello": "Ada"').waitFor();
+    await result.getByText("for Ada").waitFor();
+
+    await page.getByText("Save as task").click();
+    await page.getByLabel("Name of the task").fill("hook");
+    await page.getByRole("button", { name: "Save task" }).click();
+    const url = (await page.getByText(`${service.url}/api/run/shop/hook`).textContent())!;
+    const call = (name: string): Promise<Response> =>
+      fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ name }) });
+    assert.deepEqual(await (await call("Grace")).json(), { hello: "Grace" });
+
+    await page.getByRole("link", { name: "hook", exact: true }).click();
+    await page.getByRole("heading", { name: "shop / hook" }).waitFor();
+    await write(page, "Code of the task", BROKEN);
+    await page.getByRole("button", { name: "Save a new version" }).click();
+    await page.getByText("Saved as version 2").waitFor();
+    assert.equal((await call("Grace")).status, 500);
+    await page.getByRole("img", { name: "error on line 3" }).waitFor();
+    const calls = page.getByRole("region", { name: "Last calls" });
+    await calls.getByText("TypeError").waitFor();
+
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("Version 3 has the content of version 1").waitFor();
+    assert.deepEqual(await (await call("Grace")).json(), { hello: "Grace" });
+    assert.deepEqual(tab.complaints, []);
+  });
+
+  it("marks the line at which code cannot be parsed, and shows the error as an alert", async () => {
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    await openPage(page, "Playground");
+    await write(page, "Code", "const a = 1;\nconst b = ;\nreturn a;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("img", { name: "error on line 2" }).waitFor();
+  });
+});
+
+describe("the sign-in", () => {
+  it("refuses a wrong token with an alert, and keeps nothing", async () => {
+    await using tab = await openTab(browser, service.url);
+    const { page } = tab;
+    for (const wrong of ["not a token", `${service.admin.slice(0, -8)}AAAAAAAA`]) {
+      await page.getByLabel("Token").fill(wrong);
+      await page.keyboard.press("Enter");
+      const alert = page.getByRole("alert");
+      await alert.waitFor();
+      assert.match((await alert.textContent())!, /token/);
+      assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    }
+    assert.deepEqual(await findings(page), []);
+  });
+
+  it("lasts as long as the tab, also over a reload, and ends with its button", async () => {
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    await page.reload();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    const other = await tab.context.newPage();
+    await other.goto(service.url);
+    await other.getByLabel("Token").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    assert.equal(await page.evaluate('sessionStorage.getItem("caisson.token")'), null);
+  });
+
+  it("ends with the reason when the token is revoked", async () => {
+    const token = await service.issue(CUSTOMER);
+    await using tab = await openConsole(browser, service.url, token);
+    const { page } = tab;
+    await service.request("DELETE", `/api/tokens/${jtiOf(token)}`);
+    await openLink(page, "Runs");
+    await page.getByRole("alert").getByText("revoked").waitFor();
+    await page.getByLabel("Token").waitFor();
+  });
+});
+
+describe("a link with the token of a customer", () => {
+  it("shows one container and nothing else, and the token leaves the address", async () => {
+    await service.run("other", "throw new Error('a secret of others')");
+    await service.run("shop", "console.log('mine'); return 1");
+    const token = await service.issue(CUSTOMER);
+    await using tab = await openTab(browser, `${service.url}/#token=${token}`);
+    const { page } = tab;
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    assert.ok(!page.url().includes("token"));
+    assert.equal(await page.evaluate("history.length"), 2);
+    const links = await page.getByRole("navigation").getByRole("link").allTextContents();
+    assert.deepEqual(links, ["Overview", "Playground", "Containers", "Runs", "Errors", "Usage"]);
+    for (const link of links) {
+      await openLink(page, link);
+      const text = await page.locator("body").innerText();
+      assert.ok(text.includes("shop") && !/\bother\b|a secret of others|administrator/.test(text), `${link}: ${text}`);
+    }
+    // Another container cannot be reached by its address either.
+    await openPlace(page, "containers/other", "shop");
+    assert.deepEqual(tab.complaints, []);
+  });
+
+  it("asks before it replaces the token that is signed in", async () => {
+    const token = await service.issue(CUSTOMER);
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    for (const answer of ["Keep", "Replace"]) {
+      await page.goto(`${service.url}/#token=${token}`);
+      await page.reload();
+      await page.getByRole("button", { name: answer }).click();
+      await page.getByText(answer === "Keep" ? "administrator" : "shop of Ada").waitFor();
+      assert.ok(!page.url().includes("token"));
+    }
+  });
+});
+
+describe("every page", () => {
+  for (const [colorScheme, viewport] of [
+    ["light", WIDE],
+    ["dark", NARROW],
+  ] as const) {
+    it(`has no serious finding of axe-core and no error, and fits, ${colorScheme} at ${viewport.width} px`, async () => {
+      await using tab = await openConsole(browser, service.url, service.admin, { colorScheme, viewport });
+      const { page } = tab;
+      for (const name of PAGES) {
+        await openPage(page, name);
+        assert.deepEqual([name, await findings(page), await overflow(page)], [name, [], 0]);
+      }
+      const jti = jtiOf(service.admin);
+      const { runs } = (await service.request("GET", "/api/runs?container=other")).json() as {
+        runs: { run: string }[];
+      };
+      for (const [place, heading] of [
+        ["containers/shop", "shop"],
+        ["tasks/shop", "Tasks"],
+        ["tasks/shop/hook", "shop / hook"],
+        [`tokens/${jti}`, jti],
+        [`runs/other/${runs[0]!.run}`, runs[0]!.run],
+      ] as const) {
+        await openPlace(page, place, heading);
+        assert.deepEqual([place, await findings(page), await overflow(page)], [place, [], 0]);
+      }
+      assert.deepEqual(tab.complaints, []);
+    });
+  }
+
+  it("is closed to a token that has expired", async () => {
+    const isExpired = async (): Promise<boolean> =>
+      (await service.run("shop", "1", { token: shortLived })).status === 403;
+    await until(isExpired, "the token has expired");
+    await using tab = await openTab(browser, `${service.url}/#token=${shortLived}`);
+    await tab.page.getByRole("alert").getByText("expired").waitFor();
+    assert.ok(!tab.page.url().includes("token"));
+    assert.equal(await tab.page.evaluate("sessionStorage.length"), 0);
+  });
+
+  it("can be used with the keyboard alone", async () => {
+    await using tab = await openTab(browser, service.url);
+    const { page } = tab;
+    // The field of the sign-in has the focus.
+    await page.getByLabel("Token").waitFor();
+    await page.keyboard.insertText(service.admin);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await tabTo(page, "Playground");
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "Code" }).waitFor();
+    // Escape and then Tab leaves the editor, in which Tab indents.
+    await tabTo(page, "Code");
+    await page.keyboard.press("Escape");
+    await tabTo(page, "Run");
+    await page.keyboard.press("Enter");
+    await page.getByRole("region", { name: "Result" }).waitFor();
+  });
+});
+
+describe("a service that goes away", () => {
+  it("leaves what the page shows in place with an alert, and the page goes on when it is back", async () => {
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    await openPage(page, "Containers");
+    await openPage(page, "Overview");
+    await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+    await service.stop();
+    await openLink(page, "Containers");
+    await page.getByRole("alert").waitFor();
+    service = await startService(flags, home);
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+  });
+});
+
+async function openLink(page: Page, name: string): Promise<void> {
+  await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
+  await settled(page);
+}
+
+function jtiOf(token: string): string {
+  return (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
+}
+
+/** Replaces the text of an editor. */
+async function write(page: Page, label: string, code: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: label, exact: true });
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(code);
+}
+
+/** Presses Tab until the focus is on the element with this name. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(
+      'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
+    );
+    if (at === name) return;
+  }
+  throw new Error(`Tab never reaches ${name}`);
+}
