@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { openBrowser, openConsole, openPage, openPlace, type Tab } from "./console-browser.ts";
+
+/** What a hostile page tries. Each returns what it has got; a throw is a failure. */
+const ATTEMPTS = `({
+  sessionStorage: () => sessionStorage.getItem("caisson.token") ?? sessionStorage.length,
+  localStorage: () => localStorage.length,
+  cookie: () => document.cookie,
+  tokens: async () => { const r = await fetch("/api/tokens"); if (!r.ok) throw new Error(r.status); return r.text(); },
+  credentials: async () => {
+    const r = await fetch("/api/tokens", { credentials: "include" });
+    if (!r.ok) throw new Error(r.status);
+    return r.text();
+  },
+  opener: () => { if (!opener) throw new Error("no opener"); return opener.sessionStorage.getItem("caisson.token"); },
+  navigateOpener: () => { if (!opener) throw new Error("no opener"); opener.location.href = "/api/run/evil/page"; return 1; },
+  top: () => { if (top === self) throw new Error("is top"); return top.sessionStorage.length; },
+  popup: () => { const w = open("/", "console"); if (!w) throw new Error("no popup"); return w.sessionStorage.length; },
+  serviceWorker: async () => (await navigator.serviceWorker.register("/api/run/evil/script", { scope: "/api/run/" })).scope,
+  worker: () => new Promise((ok, no) => {
+    const worker = new Worker("/api/run/evil/script");
+    worker.onmessage = ({ data }) => ok(data);
+    worker.onerror = () => no(new Error("refused"));
+  }),
+  sharedWorker: () => new Promise((ok, no) => {
+    const { port, onerror } = Object.assign(new SharedWorker("/api/run/evil/script"), { onerror: () => no(new Error("refused")) });
+    port.onmessage = ({ data }) => ok(data);
+  }),
+  frame: () => new Promise((ok, no) => {
+    const frame = document.createElement("iframe");
+    frame.src = "/";
+    frame.onload = () => { try { ok(frame.contentWindow.sessionStorage.getItem("caisson.token")); } catch (error) { no(error); } };
+    document.body.append(frame);
+  }),
+  script: () => new Promise((ok, no) => {
+    const script = document.createElement("script");
+    script.src = "/api/run/evil/script";
+    script.onload = () => (globalThis.ranScript ? ok("ran") : no(new Error("did not run")));
+    script.onerror = () => no(new Error("refused"));
+    document.body.append(script);
+  }),
+  channel: () => { new BroadcastChannel("caisson").postMessage("token?"); throw new Error("no answer"); },
+})`;
+const WORK = `
+  const attempts = ${ATTEMPTS};
+  (async () => {
+    const got = {};
+    for (const [name, attempt] of Object.entries(attempts)) {
+      try { got[name] = String(await attempt()); } catch {}
+    }
+    document.title = "done " + JSON.stringify(got);
+  })();`;
+const PAGE = `<!doctype html><title>evil</title><body><script>${WORK}</script>`;
+const IMAGE = `<svg xmlns="http://www.w3.org/2000/svg"><script><![CDATA[${WORK}]]></script></svg>`;
+const SCRIPT =
+  'globalThis.ranScript = true; globalThis.postMessage?.("ran"); globalThis.onconnect = ({ ports: [port] }) => port.postMessage("ran");';
+const MARKUP = '<img src="x" onerror="globalThis.ran=1"><script>globalThis.ran=1</script><b>bold</b>';
+
+let service: Service;
+let browser: Browser;
+let tab: Tab;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(NO_WALL), openBrowser()]);
+  const answers = { page: ["text/html", PAGE], script: ["text/javascript", SCRIPT], image: ["image/svg+xml", IMAGE] };
+  for (const [name, [type, body]] of Object.entries(answers)) {
+    const code = `() => new Response(${JSON.stringify(body)}, { headers: { "content-type": "${type}", "service-worker-allowed": "/" } })`;
+    await service.request("PUT", `/api/tasks/evil/${name}`, { json: { code, public: true } });
+  }
+  tab = await openConsole(browser, service.url, service.admin);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+describe("a page that a task answers, beside the console of the same origin", () => {
+  for (const task of ["page", "image"]) {
+    it(`gets nothing in a tab of its own, as a ${task}`, async () => {
+      const page = await tab.context.newPage();
+      await page.goto(`${service.url}/api/run/evil/${task}`);
+      assert.deepEqual(await spoils(page), {});
+      await assertIntact();
+    });
+  }
+
+  it("gets nothing as a popup of the console, and cannot navigate it", async () => {
+    const opened = tab.context.waitForEvent("page");
+    await tab.page.evaluate('void open("/api/run/evil/page")');
+    assert.deepEqual(await spoils(await opened), {});
+    await assertIntact();
+  });
+
+  it("gets nothing in a frame, because its own page cannot embed the console either", async () => {
+    await tab.page.evaluate(`
+      const frame = document.createElement("iframe");
+      frame.src = "/api/run/evil/page";
+      document.body.append(frame);
+      frame.id = "evil"; void 0`);
+    // The policy of the console permits no frame, so the task does not even run.
+    const frame = tab.page.frames().at(-1)!;
+    await frame.waitForLoadState();
+    assert.ok(!(await frame.content()).includes("evil"));
+    await tab.page.evaluate('document.querySelector("#evil").remove()');
+    await assertIntact();
+  });
+
+  it("is no script, worker or service worker of the console, even for code that has got into the console's page", async () => {
+    const got = await tab.page.evaluate<Record<string, string>>(`(async () => {
+      const { serviceWorker, worker, sharedWorker, script } = ${ATTEMPTS};
+      const got = {};
+      for (const [name, attempt] of Object.entries({ serviceWorker, worker, sharedWorker, script })) {
+        try { got[name] = String(await attempt()); } catch {}
+      }
+      return got;
+    })()`);
+    assert.deepEqual(got, {});
+    assert.equal(await tab.page.evaluate("globalThis.ranScript"), undefined);
+    await assertIntact();
+  });
+});
+
+describe("markup that tasks print, throw or are described with", () => {
+  it("is text on every page that shows it", async () => {
+    const text = JSON.stringify(MARKUP);
+    await service.run("markup", `console.log(${text}); console.error(${text}); return ${text}`);
+    const failed = await service.run(
+      "markup",
+      `console.log(${text}); throw Object.assign(new Error(${text}), { name: ${text} })`,
+    );
+    const run = failed.headers["caisson-run"]!;
+    await service.request("PATCH", "/api/containers/markup", { json: { description: MARKUP } });
+    await service.request("PUT", "/api/tasks/markup/t", { json: { code: `// ${MARKUP}\n1`, description: MARKUP } });
+    await service.issue({ containers: ["markup"], description: MARKUP });
+    const { page } = tab;
+    await openPage(page, "Playground");
+    const editor = page.getByRole("textbox", { name: "Code" });
+    await editor.click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(`console.log(${text}); return ${text}`);
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("region", { name: "Result" }).getByText("<b>bold</b>").first().waitFor();
+    for (const [place, heading] of [
+      [`runs/markup/${run}`, run],
+      ["runs", "Runs"],
+      ["errors", "Errors"],
+      ["containers/markup", "markup"],
+      ["tasks/markup/t", "markup / t"],
+      ["tokens", "Tokens"],
+      ["system", "System"],
+    ] as const) {
+      await openPlace(page, place, heading);
+      if (place !== "system") await page.getByRole("main").getByText("<b>bold</b>").first().waitFor();
+      assert.equal(await page.locator("main b, main img, main script").count(), 0, place);
+    }
+    assert.equal(await page.evaluate("globalThis.ran"), undefined);
+    await assertIntact();
+  });
+});
+
+/** Waits until the hostile page has tried everything. @returns what it has got */
+async function spoils(page: Page): Promise<unknown> {
+  page.setDefaultTimeout(10_000);
+  for (;;) {
+    const title = await page.title();
+    if (title.startsWith("done ")) {
+      await page.close();
+      return JSON.parse(title.slice("done ".length));
+    }
+    await page.waitForTimeout(50);
+  }
+}
+
+/** Fails unless the console is where it was, signed in, and its token did nothing. */
+async function assertIntact(): Promise<void> {
+  const { page } = tab;
+  assert.ok(page.url().startsWith(`${service.url}/`) && !page.url().includes("/api/"));
+  assert.equal(await page.evaluate('sessionStorage.getItem("caisson.token")'), service.admin);
+  const { tokens } = (await service.request("GET", "/api/tokens")).json() as {
+    tokens: { jti: string; revoked: unknown }[];
+  };
+  assert.ok(tokens.every(({ revoked }) => revoked === null));
+}
