@@ -28,6 +28,7 @@ export function backupCommand(): Command {
     .option("--force", "replace the file if it exists")
     .option("--without-records", "leave out the records of runs; the counts of runs and the audit stay");
   addExamples(command, ["backup --to /backups/caisson.tar", "backup --data /var/lib/caisson --to - > caisson.tar"]);
+  command.showHelpAfterError("The form is: caisson backup --to caisson.tar");
   addSettings(command, ["data", "keys", "secretsKey"]);
   return command.action(async () => {
     try {

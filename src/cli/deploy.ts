@@ -45,12 +45,19 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   const others = await othersIn(caisson, container, steps);
   if (!json) for (const step of steps) process.stdout.write(stepText(step));
   if (!json) for (const name of others) process.stdout.write(otherText(name, flags.prune === true));
+  if (!json) for (const step of steps) sayUncompared(step);
   if (flags.dryRun) return end(json, container, [...steps.map(planned), ...(flags.prune ? others.map(deleted) : [])]);
   const { applied, exitCode } = await apply({ caisson, url: target.url }, container, steps);
   const gone = flags.prune ? await prune(caisson, container, others) : [];
   process.exitCode = exitCode;
   if (json) return end(json, container, [...applied, ...gone]);
   sayNext(container, applied);
+}
+
+/** The service shows no secrets, so a secret that the file names since the latest deployment is no change. */
+function sayUncompared({ wanted: { name, settings }, changes }: Step): void {
+  if (settings.secrets.length === 0 || changes.includes("secrets")) return;
+  say(`${name}: the secrets ${settings.secrets.join(", ")} are not compared; --secrets sets them again`);
 }
 
 async function othersIn({ tasks }: Caisson, container: string, steps: readonly Step[]): Promise<string[]> {

@@ -15,10 +15,36 @@ export function fail(error: unknown, exitCode: number = exitOf(error)): never {
 export function errorLines(error: unknown): string[] {
   if (error instanceof CaissonError) {
     const { code, detail, hint, violations } = error;
-    return [...printableLines(`${code}: ${detail}`), ...faultLines(violations), ...(hint === null ? [] : [hint])];
+    return [
+      ...printableLines(`${code}: ${detail}`),
+      ...faultLines(violations),
+      ...(hint === null ? [] : [commandsIn(hint)]),
+    ];
   }
   const lines = printableLines(error instanceof Error ? error.message : String(error));
   return error instanceof Problem ? [...lines, ...faultLines(error.options.violations)] : lines;
+}
+
+/** The requests that hints of the service name, and the commands that send them. */
+const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
+  [
+    /PUT \/api\/tasks\/\{container\}\/\{name\} makes a task\..*/,
+    "caisson tasks list CONTAINER prints the tasks of a container.",
+  ],
+  [/GET \/api\/tasks\/([\w.@{}-]+)\/([\w.@{}-]+)\/versions/, "caisson tasks versions $1 $2"],
+  [/GET \/api\/tasks\/([\w.@{}-]+)/, "caisson tasks list $1"],
+  [/GET \/api\/runs\/([\w.@{}-]+)\?status=running/, "caisson runs list $1 --status running"],
+  [/GET \/api\/runs\/([\w.@{}-]+)/, "caisson runs list $1"],
+  [/GET \/api\/runs\b/, "caisson runs list"],
+  [/The answer to POST \/api\/tokens and GET \/api\/tokens contain it\./, "caisson tokens list prints it."],
+  [/GET \/api\/tokens\b/, "caisson tokens list"],
+];
+
+/** Returns a hint with commands instead of requests. */
+function commandsIn(hint: string): string {
+  const [request, command] = COMMANDS.find(([each]) => each.test(hint)) ?? [];
+  if (request === undefined || command === undefined) return hint;
+  return hint.replace(request, command).replaceAll("{container}", "CONTAINER").replaceAll("{name}", "TASK");
 }
 
 /** Returns a line for each fault of a problem with several faults. The detail contains a single fault. */

@@ -41,6 +41,7 @@ export async function askHealth({ url, fetch }: Target): Promise<HealthAnswer> {
     throw new CaissonError({
       code: "unreachable",
       detail: `no caisson answers at ${url}: ${(error as Error).message}`,
+      hint: "Check the url, and that the service runs.",
       cause: error,
     });
   }

@@ -3,6 +3,7 @@ import path from "node:path";
 
 import { Command, Option } from "commander";
 
+import { isName } from "../http/target.ts";
 import { TASKS_FOLDER } from "./deploy/project.ts";
 import { addExamples } from "./examples.ts";
 import { UsageError } from "./exits.ts";
@@ -10,7 +11,7 @@ import { fail } from "./fail.ts";
 import { printableJson } from "./print/printable.ts";
 import { say } from "./print/say.ts";
 import { readProfiles } from "./target/profiles.ts";
-import { PROJECT_FILE } from "./target/project.ts";
+import { PROJECT_FILE, readProjectFile } from "./target/project.ts";
 import { readUrl } from "./target/target.ts";
 
 interface InitFlags {
@@ -51,6 +52,10 @@ export function initCommand(): Command {
 
 function init(folder: string, flags: InitFlags): void {
   const container = flags.container ?? containerName(path.basename(path.resolve(folder)));
+  if (!isName(container))
+    throw new UsageError(
+      `--container ${JSON.stringify(container)}: a name has letters, digits and _ . @ -, such as ${containerName(container)}`,
+    );
   const url = urlFor(flags);
   const project = { ...(url !== null && { url }), container };
   const written = [
@@ -59,6 +64,9 @@ function init(folder: string, flags: InitFlags): void {
   ].filter((file) => file !== null);
   if (flags.json) return void process.stdout.write(`${printableJson({ container, url, written })}\n`);
   say(written.length === 0 ? "everything exists already; nothing was written" : `wrote ${written.join(", ")}`);
+  const kept = written.includes(path.join(folder, PROJECT_FILE)) ? null : readProjectFile(folder)?.["container"];
+  if (typeof kept === "string" && kept !== container)
+    say(`${path.join(folder, PROJECT_FILE)} keeps the container ${kept}; edit it for another one`);
   const where = path.relative(".", folder);
   say(`next: caisson deploy${where === "" ? "" : ` ${where}`}`);
 }

@@ -82,7 +82,7 @@ function readLimits(texts: readonly string[]): ReturnType<typeof limits> {
   try {
     return limits(texts);
   } catch (error) {
-    throw new ConfigError((error as Error).message, { cause: error });
+    throw new ConfigError(`${(error as Error).message}; --none removes all limits of the container`, { cause: error });
   }
 }
 

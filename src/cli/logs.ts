@@ -35,8 +35,13 @@ async function logs({ caisson, flags, json }: Remote<LogsFlags>, container?: str
   if (flags.follow) return follow(caisson, container!, flags, printer);
   const records = await latest(caisson, container!, flags);
   for (const record of records) print(record, printer);
-  if (records.length === 0 && !json)
-    say(`no run of ${container} is on record; caisson logs ${container} -f waits for runs`);
+  if (records.length > 0 || json) return;
+  const isAny = !isSelective(flags) && flags.since === undefined && flags.until === undefined;
+  if (isAny) return say(`no run of ${container} is on record; caisson logs ${container} -f waits for runs`);
+  say(`no run of ${container} on record is selected by these flags`);
+  if (flags.status !== undefined) say(`the statuses are ok, running, cancelled, ${FAILED.replaceAll(",", ", ")}`);
+  if (flags.status === "failed")
+    say("the status failed is a fault of the service; --failed selects all runs that failed");
 }
 
 /** Prints the latest runs, then what comes. The connection is open before the latest runs are read, so that none is missed. */

@@ -17,6 +17,7 @@ import { loginCommand } from "./login.ts";
 import { logoutCommand } from "./logout.ts";
 import { logsCommand } from "./logs.ts";
 import { mcpCommand } from "./mcp.ts";
+import { meant } from "./meant.ts";
 import { refuseFlagsOfNpm } from "./npm-flags.ts";
 import { restoreCommand } from "./restore.ts";
 import { runCommand } from "./run.ts";
@@ -61,7 +62,7 @@ export function program(): Command {
 function complete(command: Command): void {
   command
     .exitOverride(({ exitCode }: CommanderError) => process.exit(exitCode === 0 ? EXITS.ok : EXITS.input))
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "caisson: ")) })
+    .configureOutput({ outputError: (text, write) => write(meant(command, text.replace(/^error: /, "caisson: "))) })
     .addHelpText("after", `\n${EXITS_HELP}`);
   for (const each of command.commands) complete(each);
 }

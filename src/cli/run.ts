@@ -43,6 +43,8 @@ export function runCommand(): Command {
 
 async function run(call: Remote<RunFlags>, file?: string, esbuildFlags?: unknown): Promise<void> {
   const { flags } = call;
+  if (/^\s*[[{"]/.test((flags as { data?: string }).data ?? ""))
+    throw new UsageError("--data is the data folder of the service; did you mean --input?");
   const container = flags.container ?? containerOfProject() ?? "demo";
   const words = (esbuildFlags ?? []) as readonly string[];
   if (flags.stream && call.json) throw new UsageError("--stream and --json exclude each other: a stream has no record");

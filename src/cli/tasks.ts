@@ -181,7 +181,7 @@ function rollbackCommand(): Command {
   const command = taskVerb("rollback", "create a new version of a task with the content of an earlier one").argument(
     "<version>",
     "the earlier version, from tasks versions",
-    count,
+    (text: string) => count(text.replace(/^v(?=\d)/, "")),
   );
   return remote(command, ["tasks rollback acme hook 3"], async ({ caisson, print, json }, container, task, version) => {
     const now = await caisson.tasks.rollback(container, task, Number(version));

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 
-import type { Claims, Token } from "../../client/src/index.ts";
+import { type Caisson, CaissonError, type Claims, type Token } from "../../client/src/index.ts";
 import { gather } from "./gather.ts";
 import { readPage } from "./pages.ts";
 import { say } from "./print/say.ts";
@@ -95,10 +95,23 @@ function tokenText({ jti, issuedBy, issuedAt, revoked, lastUsed, runs, claims }:
 function revokeCommand(): Command {
   const command = tokenVerb("revoke", "revoke a token and all tokens below it, at once and for good");
   return remote(command, [`tokens revoke ${EXAMPLE_JTI}`], async ({ caisson, print, json }, jti) => {
+    const isUnknown = await isMissing(caisson, jti);
     const answer = await caisson.tokens.revoke(jti);
     print(answer, () => fields([["revoked", jti]]));
-    if (!json) say("its next request is refused; runs in flight finish, unless the service has --kill-revoked");
+    if (isUnknown && !json)
+      say("no token with this jti is stored here; one that has it is refused from now on; caisson tokens list");
+    else if (!json) say("its next request is refused; runs in flight finish, unless the service has --kill-revoked");
   });
+}
+
+/** Whether the service has no such token. Another fault is that of the revocation, too. */
+async function isMissing({ tokens }: Caisson, jti: string): Promise<boolean> {
+  try {
+    await tokens.get(jti);
+    return false;
+  } catch (error) {
+    return error instanceof CaissonError && error.status === 404;
+  }
 }
 
 const EXAMPLE_JTI = "9b2f7c1e-4a1d-4f6e-8a55-1f0f6d3e5a55";

@@ -34,7 +34,10 @@ export function usageCommand(): Command {
     const isLong = Date.now() - Date.parse(timeOf("--since", since)) > LONG_MS;
     const asked = step ?? (isLong ? "day" : "hour");
     const from = timeOf("--since", since);
-    const usage = await caisson.usage({ by, step: asked, from, ...(until && { to: timeOf("--until", until) }) });
+    const to = until && timeOf("--until", until);
+    if (Date.parse(from) >= (to ? Date.parse(to) : Date.now()))
+      throw new UsageError(`--since ${since} is not before ${until ? `--until ${until}` : "now"}`);
+    const usage = await caisson.usage({ by, step: asked, from, ...(to && { to }) });
     print(usage, () => usageText(usage, by, step));
     if (usage.truncated && !json) say("some names are counted as (other); choose a shorter time, or --step day");
     if (usage.nodes.answered < usage.nodes.asked && !json)
@@ -44,9 +47,12 @@ export function usageCommand(): Command {
 
 const LONG_MS = 48 * 3_600_000;
 
-/** Converts a duration before now into a time. Dates and times stay as they are, and the service checks them. */
+/** Converts a duration before now into a time. Dates and times stay as they are. @throws {UsageError} */
 export function timeOf(flag: string, text: string): string {
-  if (!/^\d+[a-z]+$/i.test(text)) return text;
+  if (!/^\d+[a-z]+$/i.test(text)) {
+    if (!Number.isNaN(Date.parse(text))) return text;
+    throw new UsageError(`${flag} ${text} is not a date, a time, or a duration before now, such as 2026-11-01 or 7d`);
+  }
   try {
     return new Date(Date.now() - parseDuration(text)).toISOString();
   } catch (error) {

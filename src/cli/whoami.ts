@@ -28,7 +28,7 @@ export function whoamiCommand(): Command {
     const identity = await identify(caisson);
     const { version, isolation } = await askHealth(target);
     const { url, profile, origin } = target;
-    const isOfShell = tokenOfEnvironment() !== undefined && origin !== "project";
+    const isOfShell = tokenOfEnvironment() !== undefined;
     const others = Object.keys(readProfiles().profiles).filter((name) => name !== profile);
     const answer = { url, profile, version, isolation, ...identity, otherProfiles: others };
     print(answer, () =>

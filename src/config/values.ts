@@ -155,6 +155,9 @@ export function ports(texts: readonly string[]): number[] {
   return texts.flatMap((input) => input.split(",")).map((input) => integer(1, 65_535)(input.trim()));
 }
 
+/** The largest limit, as in requests. */
+const MAX_LIMIT = 1_000_000_000;
+
 export function limits(texts: readonly string[]): WindowLimits {
   const windows = choice("second", "minute", "hour", "day", "week", "month");
   return Object.fromEntries(
@@ -164,7 +167,7 @@ export function limits(texts: readonly string[]): WindowLimits {
         throw new TypeError(
           `${JSON.stringify(input)} is not window=runs, such as "minute=60"; a file has a list: ["minute=60"]`,
         );
-      return [windows(window!), integer(1, 2 ** 31 - 1)(runs)];
+      return [windows(window!), integer(1, MAX_LIMIT)(runs)];
     }),
   );
 }

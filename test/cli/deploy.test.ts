@@ -51,7 +51,10 @@ describe("caisson init", () => {
     assert.deepEqual([code, stdout], [0, ""]);
     assert.match(stderr, /wrote fresh\/caisson\.json, fresh\/tasks\/hello\.ts\n.*next: caisson deploy fresh/);
     await write("fresh/tasks/hello.ts", "export default () => 'mine';");
-    assert.match((await caisson(["init", "fresh"])).stderr, /nothing was written/);
+    assert.match((await caisson(["init", "fresh"])).stderr, /nothing was written\n.*keeps the container first/);
+    const spaced = await caisson(["init", "spaced", "--container", "my shop"]);
+    assert.equal(spaced.code, 2);
+    assert.match(spaced.stderr, /--container "my shop": a name has .*, such as my-shop/);
     assert.equal(await readFile(path.join(folder, "fresh/tasks/hello.ts"), "utf8"), "export default () => 'mine';");
     assert.equal((await caisson(["deploy", "fresh"])).code, 0);
     assert.deepEqual(await caisson(["run", "--task", "hello", "--container", "first"]), {
@@ -148,7 +151,9 @@ describe("caisson deploy", () => {
     assert.match(stdout, /^ {4}secrets: PAY_KEY$/m);
     assert.doesNotMatch(stdout + stderr, /s3cr3t/);
     assert.equal((await caisson(["run", "--task", "pay"])).stdout, "6\n");
-    assert.match((await caisson(["deploy", "secret"])).stdout, /^= pay {2}version 1, unchanged$/m);
+    const again = await caisson(["deploy", "secret"]);
+    assert.match(again.stdout, /^= pay {2}version 1, unchanged$/m);
+    assert.match(again.stderr, /pay: the secrets PAY_KEY are not compared; --secrets sets them again/);
   });
 
   it("reports every fault of caisson.json at once", async () => {

@@ -83,7 +83,8 @@ describe("caisson login", () => {
       [["--url", other.url, "--token", service.admin], 4, /^caisson: unexpected_answer: /],
       [["--url", "http://127.0.0.1:9", "--token", service.admin], 4, /^caisson: unreachable: /],
       [["--url", "http://caisson.example", "--token", service.admin], 2, /unencrypted; use https or --insecure-http/],
-      [["--url", "caisson.example", "--token", service.admin], 2, /is not a URL/],
+      [["--url", "caisson.example", "--token", service.admin], 2, /is not a URL.*; did you mean https:\/\/caisson/],
+      [["--url", `${service.url}/api`, "--token", service.admin], 2, /Leave \/api out of the url: http/],
       [["--url", service.url, "--token", "a b"], 2, /characters that no token/],
       [["--url", service.url], 2, /there is no token/],
       [["--token", service.admin], 2, /--url is required/],
@@ -150,11 +151,14 @@ describe("the service of a command", () => {
     }
   });
 
-  it("is that of the caisson.json in the folder, which never receives CAISSON_TOKEN by itself", async () => {
+  it("is that of the caisson.json in the folder, which receives CAISSON_TOKEN only after a login", async () => {
     const received = other.requests.length;
     const file = path.join(folder, "caisson.json");
     await writeFile(file, JSON.stringify({ url: service.url, container: "acme" }));
     assert.match((await caisson(["whoami"])).stdout, new RegExp(`^service +${service.url}$`, "m"));
+    const token = await service.issue({ containers: ["ci"], can: ["run"] });
+    const logged = await caisson(["whoami"], { environment: { CAISSON_TOKEN: token } });
+    assert.match(logged.stdout, new RegExp(`^token .*${jtiOf(token)} \\(of CAISSON_TOKEN\\)$`, "m"));
     await writeFile(file, JSON.stringify({ url: other.url, container: "acme" }));
     for (const environment of [{}, { CAISSON_TOKEN: service.admin }]) {
       const { code, stderr } = await caisson(["whoami"], { environment });

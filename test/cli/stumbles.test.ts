@@ -45,12 +45,53 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["container stop acme", /The commands are list, show, suspend, resume and restart/],
     ["container suspend", /The form is: caisson containers suspend acme/],
     ["token --container acme", /The form is: caisson tokens issue acme/],
-    ["token issue --container acme --limit container.minute=-3", /"-3" is not a whole number from 1 to/],
+    ["token issue --container acme --limit container.minute=-3", /"-3" is not a whole number from 1 to 1000000000/],
+    ["token issue acme --minute 5", /unknown option '--minute'; did you mean --limit container\.minute=5\?/],
+    ["logs acme --tail 5", /unknown option '--tail'; did you mean --limit\?/],
+    ["logs acme --from 1h", /unknown option '--from'; did you mean --since\?/],
+    ["run -e 1", /unknown option '-e'; write the code to stdin/],
+    ["deploy --container acme", /unknown option '--container'; caisson\.json names the container/],
+    ["backup", /The form is: caisson backup --to/],
+    ["open", /unknown command 'open'; the console is at \/console/],
+    ["npm", /unknown command 'npm'; the commands are run, init, deploy/],
+    ["rnu", /Did you mean run\?/],
+    ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
+    ["run nofile.ts", /there is no file nofile\.ts in \//],
+    ["run nofile.ts --data {}", /--data is the data folder of the service; did you mean --input\?/],
+    ["run README.md --input {name:you}", /--input is not JSON: .*; JSON has names and texts in double quotes, such as/],
+    [
+      "mcp --url http://127.0.0.1:9/mcp/acme",
+      /--url is the address of the service, .*: http:\/\/127\.0\.0\.1:9; .* --container acme/,
+    ],
+    ["whoami --url 127.0.0.1:9", /is not a URL of https or http; did you mean http:\/\/127\.0\.0\.1:9\?/],
   ];
   for (const [words, said] of rows) {
     it(words, async () => {
       const { code, stderr } = await command(words.split(" "));
       assert.equal(code, 2);
+      assert.match(stderr, said);
+    });
+  }
+});
+
+describe("a command that the service cannot fulfil names what to do", () => {
+  const unknown = "9b2f7c1e-4a1d-4f6e-8a55-1f0f6d3e5a55";
+  const rows: readonly [words: string, exitCode: number, said: RegExp][] = [
+    ["usage --since yesterday", 2, /--since yesterday is not a date, a time, or a duration before now, such as .* 7d/],
+    ["usage --since 7d --until 9d", 2, /--since 7d is not before --until 9d/],
+    ["limits set container acme minute=0", 2, /from 1 to 1000000000; --none removes all limits/],
+    [`tokens revoke ${unknown}`, 0, /no token with this jti is stored here/],
+    [`tokens show ${unknown}`, 2, /caisson tokens list lists the stored tokens/],
+    ["tasks show acme nope", 2, /^caisson: .*caisson tasks list /m],
+    ["tasks rollback acme nope v9", 2, /not_found/],
+    ["runs show acme e506c653c0d4-2", 2, /caisson runs list CONTAINER lists the runs/],
+    ["logs acme --status failed", 0, /no run of acme on record is selected[^]*threw, .*[^]*--failed selects all/],
+    ["logs acme", 0, /no run of acme is on record/],
+  ];
+  for (const [words, exitCode, said] of rows) {
+    it(words, async () => {
+      const { code, stderr } = await caisson(...words.split(" "));
+      assert.equal(code, exitCode, stderr);
       assert.match(stderr, said);
     });
   }

@@ -56,7 +56,10 @@ export function readText(file: string): string {
     return textOf(readFileSync(file), file);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const where = path.isAbsolute(file) ? "" : ` in ${process.cwd()}`;
+    const what = isMissing ? `there is no file ${file}${where}` : `${file} cannot be read: ${(error as Error).message}`;
+    throw new UsageError(what, { cause: error });
   }
 }
 

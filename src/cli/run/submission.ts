@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 
@@ -84,6 +85,9 @@ async function bundled(file: string, { esbuild }: RunFlags, esbuildFlags: readon
 async function plain(file: string): Promise<Code> {
   if (file === "-")
     return { text: textOf(await buffer(process.stdin), "stdin"), modules: null, file: null, inputs: [] };
+  // A word without an ending is more often the name of a task than that of a file.
+  if (/^[\w-]+$/.test(file) && !existsSync(file))
+    throw new UsageError(`there is no file ${file} in ${process.cwd()}; did you mean --task ${file}?`);
   const { code, modules } = readSource(file);
   const inputs = [file, ...Object.keys(modules ?? {}).map((name) => path.join(path.dirname(file), name))];
   return { text: code, modules, file: path.normalize(file), inputs };
@@ -124,7 +128,8 @@ function dataOf(input: string): unknown {
       value: unknown,
     ) => unknown);
   } catch (error) {
-    throw new UsageError(`--input is not JSON: ${(error as Error).message}`, { cause: error });
+    const form = `JSON has names and texts in double quotes, such as '{"name": "you"}'`;
+    throw new UsageError(`--input is not JSON: ${(error as Error).message}; ${form}`, { cause: error });
   }
 }
 

@@ -22,7 +22,8 @@ export function readProjectFile(folder: string): Record<string, unknown> | null 
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     throw new TypeError("it is not a JSON object");
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    const form = 'JSON has names and texts in double quotes, such as {"container": "acme"}';
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}; ${form}`, { cause: error });
   }
 }
 

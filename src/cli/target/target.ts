@@ -45,8 +45,8 @@ export const LOCAL_SETTINGS = ["host", "port", "data", "tlsCert", "tlsKey"] as c
  * the service of this machine.
  *
  * A token is sent only to the service that it belongs to: that of a profile to the URL of this profile, that of the data folder
- * to this machine. `CAISSON_TOKEN` goes to the service that the user has named, but not to the URL of a `caisson.json` alone,
- * because a file that came with other files could name any server.
+ * to this machine. `CAISSON_TOKEN` goes to the service that the user has named, by a flag, a variable or `caisson login`. It does not
+ * go to the URL of a `caisson.json` alone, because a file that came with other files could name any server.
  *
  * @throws {UsageError} if they contradict each other, or if there is no token.
  */
@@ -74,20 +74,20 @@ export function chooseTarget(request: TargetRequest): Target {
 function atUrl(request: TargetRequest, text: string, source: string, origin: Target["origin"]): Target {
   const url = readUrl(text, source);
   if (request.anonymous) return { url, token: null, profile: null, origin, fetch: fetchWith() };
-  // A project names its service, and not the service for which a shell has a token.
-  const given = origin === "project" ? undefined : tokenOfEnvironment();
-  const stored = given === undefined ? storedFor(url) : null;
+  const given = tokenOfEnvironment();
+  const stored = given === undefined || origin === "project" ? storedFor(url) : null;
+  // A project can name any server. A login for the same URL shows that the user trusts it.
+  if (given !== undefined && origin === "project" && stored === null)
+    throw new UsageError(
+      `CAISSON_TOKEN is not sent to the ${source} alone; if it is for ${url}, add --url ${url}, or set CAISSON_URL`,
+    );
   mustBeEncrypted(url, source, request.insecureHttp || stored?.profile.insecureHttp === true);
   const token = given ?? stored?.profile.token;
-  if (token === undefined) throw new UsageError(withoutToken(url, source, origin));
-  return { url, token, profile: stored?.name ?? null, origin, fetch: fetchWith() };
-}
-
-function withoutToken(url: string, source: string, origin: Target["origin"]): string {
-  if (origin === "project" && tokenOfEnvironment() !== undefined) {
-    return `CAISSON_TOKEN is not sent to the ${source} alone; if it is for ${url}, add --url ${url}, or set CAISSON_URL`;
-  }
-  return `there is no token for ${url} (${source}); run caisson login --url ${url}, or set CAISSON_TOKEN`;
+  if (token === undefined)
+    throw new UsageError(
+      `there is no token for ${url} (${source}); run caisson login --url ${url}, or set CAISSON_TOKEN`,
+    );
+  return { url, token, profile: given === undefined ? (stored?.name ?? null) : null, origin, fetch: fetchWith() };
 }
 
 function atProfile(
@@ -131,10 +131,22 @@ function storedFor(url: string): { name: string; profile: Profile } | null {
 export function readUrl(text: string, source: string): string {
   const url = URL.parse(text.trim());
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new UsageError(`${source} ${JSON.stringify(text)} is not a URL of https or http`);
+    throw new UsageError(`${source} ${JSON.stringify(text)} is not a URL of https or http${urlMeant(text)}`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new UsageError(`${source}: the URL of a service has no user, no query and no fragment`);
+  const [all, before, container] = /^(.*)\/mcp(?:\/([^/]+))?\/*$/.exec(url.href) ?? [];
+  if (all !== undefined)
+    throw new UsageError(
+      `${source} is the address of the service, without its MCP endpoint: ${before}${container ? `; name the container with --container ${container}` : ""}`,
+    );
   return url.href.replace(/\/+$/, "");
+}
+
+/** Returns the question about a forgotten protocol, such as that of `127.0.0.1:7070`. */
+function urlMeant(text: string): string {
+  const url = /^[\w.-]+(?::\d+)?$/.test(text.trim()) ? URL.parse(`http://${text.trim()}`) : null;
+  if (url === null) return "";
+  return `; did you mean ${isLoopback(url.hostname) ? "http" : "https"}://${text.trim()}?`;
 }
 
 /** @throws {UsageError} if the token would travel unencrypted. */
