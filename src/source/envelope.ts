@@ -135,10 +135,13 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([member, names]) => names.map((name) => [name, member] as const)),
 );
 
+const TIMEOUT = "; POST /api/runs/{container} takes a timeout";
+
 /** There are few unknown members, because `EnvelopeMembers` limits the members. */
 function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
+      if (key === "timeout") return { detail: `is not a member of the envelope${TIMEOUT}`, pointer: pointer([key]) };
       const meant = SYNONYMS.get(key);
       const more = meant === undefined ? didYouMean(key, known) : `; did you mean ${meant}?`;
       return { detail: `is not a member of the envelope${more}`, pointer: pointer([key]) };

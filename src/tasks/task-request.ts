@@ -50,9 +50,15 @@ export const TASK = "the task";
 
 /** @throws {Problem} `request_invalid` when the input is not an object. */
 export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
-  const { data, faults } = readSound(taskRequest, input);
+  const { data, faults } = readSound(taskRequest, input, detailOfOther);
   if (data === null) throw membersProblem(TASK, faults);
   return { members: data, faults: [...faults, ...combinedFaults(data, codeLimit)] };
+}
+
+/** Explains members that tasks of other services have. */
+function detailOfOther(member: string): string | null {
+  if (!/^(?:cron|crontab|schedules?|interval|every)$/i.test(member)) return null;
+  return "is not a known member, because the service has no schedule; let cron call /api/run/{container}/{name}";
 }
 
 /** The members of `POST /api/tasks/{container}/{name}/rollback`. */
@@ -146,6 +152,6 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
 
 /** The body of `POST /api/tasks/{container}/{name}/rollback`. */
 export const rollBackRequest: z.ZodType<RollBackMembers> = z.strictObject(
-  { version: z.int("must be the number of a stored version"), secrets: z.exactOptional(secretsMember) },
+  { version: z.int("must be the number of a stored version, such as 3"), secrets: z.exactOptional(secretsMember) },
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
 );

@@ -170,7 +170,7 @@ export class Tasks {
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
-    if (!stored) throw noSuchVersion();
+    if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : noSuchTask();
     const { caller, public: isPublic, errors, record, packed: wasPacked, ...rest } = this.#parsed(stored.record);
     const { labels, description, tool, input } = rest;
     const { net, fresh, params, code, timeout } = caller.claims;

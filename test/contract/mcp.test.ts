@@ -376,13 +376,20 @@ describe("the MCP endpoint", () => {
       ['{"a":1,"a":2}', -32_700],
       [JSON.stringify([LIST, LIST]), -32_600],
       ["42", -32_600],
+      ['{"code":"1"}', -32_600],
     ];
     for (const [body, code] of bodies) {
       const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
       const answer = await request(service.port, "POST", "/mcp/acme", { token: agent, body, headers });
       assert.equal(answer.status, 400, body);
       assert.ok([code, -32_700].includes((answer.json() as { error: { code: number } }).error.code), answer.text);
+      if (body.includes("code")) assert.match(answer.text, /"method.*tools\/list.*POST \/api\/run\/\{container\}/);
     }
+    const unknown = await post({ ...LIST, method: "tools/call", params: { name: "run", arguments: {} } });
+    assert.match(
+      unknown.text,
+      /there is no tool .*the tools of the service are run_code, save_task, list_tasks, get_runs/,
+    );
   });
 
   it("reads code up to the limit, and no message with more data than it can walk at once", async () => {

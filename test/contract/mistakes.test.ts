@@ -155,6 +155,18 @@ describe("a wrong path", () => {
     });
   }
 
+  it("of another service is answered with the path that serves its purpose", async () => {
+    const others: readonly [string, RegExp][] = [
+      ["/sse", /\/mcp\/\{container\}/],
+      ["/api/logs/acme", /GET \/api\/runs\/\{container\} lists the runs/],
+      ["/api/containers/acme/stop", /\/suspend ends its runs/],
+      ["/api/containers/acme/start", /\/resume/],
+      ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
+      ["/api/schedules", /no schedule/],
+    ];
+    for (const [target, hint] of others) await check({ method: "POST", target, status: 404, code: "not_found", hint });
+  });
+
   it("that resembles none is answered with the place of the list", async () => {
     for (const path of ["/wp-login.php", "/docs", "/api", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
       await check({ target: path, status: 404, code: "not_found", hint: /^GET \/openapi\.json lists the paths\.$/ });
@@ -238,7 +250,7 @@ describe("a wrong member of a body", () => {
     ["PUT", "/api/containers/acme", { limits: { min: 60 } }, /did you mean minute\?/, /members of limits are/],
     ["PATCH", "/api/containers/acme", { label: {} }, /did you mean labels\?/, /are limits, labels, description/],
     ["PUT", "/api/tasks/acme/x", { source: "1" }, /did you mean code\?/, /^The members are code, modules/],
-    ["PUT", "/api/tasks/acme/x", { code: "1", schedule: "daily" }, /schedule is not a known/, /^The members are code/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", colour: "red" }, /colour is not a known/, /^The members are code/],
     ["PUT", "/api/tasks/acme/x", { code: "1", ttl: "1h" }, /did you mean expiresIn\?/],
     ["POST", "/api/tasks/acme/hook/rollback", { verson: 1 }, /version/, /members are version, secrets/],
     [
@@ -452,6 +464,9 @@ describe("a method that a path does not have", () => {
     ["PUT", "/api/tokens", /POST issues a token/],
     ["POST", "/api/runs", /POST \/api\/runs\/\{container\} runs code/],
     ["HEAD", "/api/run/acme", /./],
+    ["GET", "/api/tasks/acme/hook/rollback", /POST \{"version":3\}/],
+    ["GET", "/api/containers/acme/suspend", /POST without a body/],
+    ["GET", "/mcp/acme", /address for an MCP client.*POST/],
   ];
   for (const [method, path, hint] of rows) {
     it(`is answered with what to do instead: ${method} ${path}`, async () => {
@@ -472,7 +487,17 @@ describe("a name that nothing has", () => {
   const status = 404;
   mistakes([
     { target: "/api/run/acme/none", status, code, hint: /PUT \/api\/tasks\/.* makes a task/ },
-    { target: "/api/tasks/acme/none", status, code, hint: /makes a task/ },
+    {
+      target: "/api/tasks/acme/none",
+      status,
+      code,
+      hint: /GET \/api\/tasks\/\{container\} lists the tasks.*makes a task/,
+    },
+    { method: "DELETE", target: "/api/tasks/acme/none", status, code, hint: /lists the tasks/ },
+    {
+      ...{ method: "POST", target: "/api/tasks/acme/none/rollback", options: { json: { version: 1 } } },
+      ...{ status, code, detail: /has no task with this name/ },
+    },
     { target: "/api/runs/acme/e506c653c0d4-2", status, code, hint: /GET \/api\/runs\/\{container\} lists/ },
     { method: "DELETE", target: "/api/runs/acme/e506c653c0d4-2", status, code, hint: /status=running/ },
     {

@@ -46,6 +46,38 @@ describe("an error says what to do", () => {
     assert.match(without.hint!, /the verbs logs, limits\./);
   });
 
+  it("for members and values of a task that other services have", async () => {
+    const put = async (json: object): Promise<string> => {
+      const answer = await service.request("PUT", "/api/tasks/demo/other", { json: { code: "1", ...json } });
+      return assertProblem(answer, 400, "request_invalid").detail;
+    };
+    assert.match(await put({ cron: "* * * * *" }), /no schedule; let cron call/);
+    assert.match(await put({ secrets: ["A"] }), /such as \{"API_KEY": "value"\}/);
+    const json = { code: "1", timeout: "5s" };
+    const answer = await service.request("POST", "/api/run/demo", { json });
+    assert.match(
+      assertProblem(answer, 400, "request_invalid").detail,
+      /POST \/api\/runs\/\{container\} takes a timeout/,
+    );
+    const back = await service.request("POST", "/api/tasks/demo/other/rollback", { json: { version: "v1" } });
+    assert.match(assertProblem(back, 400, "request_invalid").detail, /such as 3/);
+  });
+
+  it("for a run that ends at its timeout, or at a limit", async () => {
+    const slow = await service.request("POST", "/api/runs/demo?timeout=50ms", {
+      body: "new Promise((resolve) => setTimeout(resolve, 60_000))",
+    });
+    assert.match((slow.json() as { error: { hint: string } }).error.hint, /set a longer one/);
+    const token = await service.issue({ containers: ["demo"], limits: { token: { hour: 1 }, container: { hour: 1 } } });
+    await service.run("demo", "1", { token });
+    const limited = await service.run("demo", "1", { token });
+    assert.equal(limited.status, 429);
+    assert.match((limited.json() as { hint: string }).hint, /issue another one with higher limits/);
+    await service.request("PUT", "/api/containers/few", { json: { limits: { hour: 1 } } });
+    await service.run("few", "1");
+    assert.match(assertProblem(await service.run("few", "1"), 429, "container_limited").hint!, /An administrator can/);
+  });
+
   it("for a form with parts instead of code", async () => {
     const body = '--x\r\nContent-Disposition: form-data; name="code"\r\n\r\n6 * 7\r\n--x--\r\n';
     const headers = { "Content-Type": "multipart/form-data; boundary=x" };

@@ -34,5 +34,12 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
   const what = guestRun.streaming
     ? `the result was still streaming after ${formatDuration(own ?? streamMs)}`
     : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;
-  return new Problem("task_timeout", what, hint === null ? {} : { hint });
+  return new Problem("task_timeout", what, { hint: hint ?? fixOf(guestRun) });
+}
+
+function fixOf({ timeoutMs, streaming }: GuestRun): string {
+  if (timeoutMs !== null)
+    return "The timeout was set by the request, the task or the token: set a longer one, or do less in one run.";
+  if (streaming) return "Send less in one run, or ask the operator to raise --stream-limit.";
+  return "Do less in one run, stream the result, or ask the operator to raise --wall-limit.";
 }

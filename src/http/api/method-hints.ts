@@ -31,6 +31,21 @@ const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonl
     hint: "PUT makes or changes the task. POST /api/run/{container}/{name} runs it.",
   },
   {
+    methods: /^(?:GET|HEAD|PUT|PATCH)$/,
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/rollback$/,
+    hint: 'POST {"version":3} makes version 3 the newest again. GET .../versions lists the versions.',
+  },
+  {
+    methods: /^(?:GET|HEAD|PUT|PATCH)$/,
+    path: /^\/api\/containers\/[^/]+\/(?:suspend|resume|restart)$/,
+    hint: "Send POST without a body. GET /api/containers/{container} shows the state.",
+  },
+  {
+    methods: /^(?:GET|HEAD|PUT|PATCH|DELETE)$/,
+    path: /^\/mcp(?:\/|$)/,
+    hint: "This is the address for an MCP client, which sends its messages with POST. The service opens no stream and keeps no session.",
+  },
+  {
     methods: /^P/,
     path: /^\/api\/tokens\/[^/]+$/,
     hint: "A token does not change: issue another one with POST /api/tokens, and revoke this one with DELETE.",

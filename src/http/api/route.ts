@@ -38,6 +38,7 @@ import { endCount, endPart, type FamilyRequests } from "./family-requests.ts";
 import { methodHint } from "./method-hints.ts";
 import { isMetricsToken } from "./metrics-token.ts";
 import { nearPath } from "./near-path.ts";
+import { otherPathHint } from "./other-paths.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 
@@ -103,10 +104,14 @@ export type Api = Hono<{ Bindings: HttpBindings }>;
 
 /** @param paths the paths of the service, of which a similar one may be meant */
 export function notFound(path: string, paths: readonly string[] = []): Problem {
-  const near = nearPath(path, paths);
   return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`, {
-    hint: near === null || near === path ? "GET /openapi.json lists the paths." : `Did you mean ${near}?`,
+    hint: otherPathHint(path) ?? nearHint(path, paths),
   });
+}
+
+function nearHint(path: string, paths: readonly string[]): string {
+  const near = nearPath(path, paths);
+  return near === null || near === path ? "GET /openapi.json lists the paths." : `Did you mean ${near}?`;
 }
 
 export function methodNotAllowed(method: string, path: string, allow: string): Problem {

@@ -23,6 +23,9 @@ const READ = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "m
 
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
+const NO_MESSAGE =
+  'the body is not a message of JSON-RPC 2.0, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}; an MCP client sends them. ' +
+  "To run code without such a client, send it to POST /api/run/{container}";
 
 /**
  * Answers a message of a client of the protocol of 2026 or 2025. The service keeps no session: a session only names the calls
@@ -48,6 +51,7 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
     return refusal(PARSE_ERROR, detail);
   }
   if (Array.isArray(message)) return refusal(INVALID_REQUEST, "send each message in a request of its own");
+  if ((message as { jsonrpc?: unknown } | null)?.jsonrpc !== "2.0") return refusal(INVALID_REQUEST, NO_MESSAGE);
   const { method, params } = (message ?? {}) as { method?: unknown; params?: unknown };
   if (method === "notifications/cancelled") cancelCall(received, params);
   const handler = createMcpHandler(() => serverFor(received), {

@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 import { asProblem } from "../problem.ts";
 import { checkInput } from "./input-check.ts";
-import { findOwnTool, findTaskTool } from "./list-tools.ts";
+import { findOwnTool, findTaskTool, namesOfOwnTools } from "./list-tools.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { refused } from "./refused.ts";
 import { runTool } from "./run-tool.ts";
@@ -29,7 +29,7 @@ export async function callTool(received: McpCall, id: string | number, params: C
     if (!task)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `there is no tool ${JSON.stringify(name.slice(0, 128))}`,
+        `there is no tool ${JSON.stringify(name.slice(0, 128))}; ${toolsOf(received)}`,
       );
     await checkInput(task, given, received.by.family);
     const data = JSON.stringify(given);
@@ -42,4 +42,10 @@ export async function callTool(received: McpCall, id: string | number, params: C
   } finally {
     received.release();
   }
+}
+
+function toolsOf(received: McpCall): string {
+  const names = namesOfOwnTools(received).join(", ");
+  const own = names === "" ? "the token permits no tool of the service" : `the tools of the service are ${names}`;
+  return `${own}, and tools/list also lists the tasks that are tools`;
 }

@@ -53,6 +53,11 @@ export function findOwnTool(name: string, target: McpTarget): OwnTool | null {
   return ownTools(target).find((tool) => tool.name === name) ?? null;
 }
 
+/** Returns the names of the tools of the service that the token may call. */
+export function namesOfOwnTools(target: McpTarget): string[] {
+  return ownTools(target).map(({ name }) => name);
+}
+
 /** Returns the task that is the tool of this name, or null. */
 export async function findTaskTool(name: string, target: McpTarget): Promise<Task | null> {
   const { container, tasks } = target;

@@ -29,7 +29,7 @@ export function serveMcp(api: Api, dependencies: ApiDependencies): void {
     // Clients open a stream with GET, and end a session with DELETE, only if the answer is not 405.
     api.all(path, (call) => {
       return answered(call, dependencies, () => {
-        throw methodNotAllowed(call.req.raw.method, PATHS[0]!, "POST, OPTIONS");
+        throw methodNotAllowed(call.req.raw.method, "/mcp", "POST, OPTIONS");
       });
     });
   }

@@ -31,7 +31,7 @@ export interface OwnTool<Arguments = never> {
   readonly call: (call: ToolCall<Arguments>) => Promise<ToolResult>;
 }
 
-const CONTAINER = z.string("must be the name of a container").meta({
+const CONTAINER = z.string("must be the name of a container, or use the address /mcp/{container}").meta({
   description: "the name of the container, such as acme",
 });
 

@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts";
+import { type LimitSources, originOf, shownOrigin, type ShownOrigin } from "../../limits/origin.ts";
 import type { Decision, KeyUsage } from "../../limits/store.ts";
 import { WINDOW_NAMES } from "../../limits/windows.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -20,15 +20,39 @@ export function limitProblem(
   const subject = worst.class === "container" ? `container "${container}"` : "the token";
   const runs = worst.limit === 1 ? "run" : "runs";
   const wait = Math.ceil(decision.retryAfterMs / 1_000);
+  const violations = withOrigins(decision, sources, caller);
+  const { setBy } = violations[decision.violations.indexOf(worst)]!;
   return new Problem(
     worst.class === "container" ? "container_limited" : "token_limited",
     `${subject} allows ${worst.limit} ${runs} a ${worst.window}; the next fits in ${wait} s`,
-    { retryAfterMs: decision.retryAfterMs, violations: withOrigins(decision, sources, caller) },
+    {
+      retryAfterMs: decision.retryAfterMs,
+      violations,
+      hint: worst.class === "container" ? RAISED_BY[setBy] : OF_TOKEN[setBy],
+    },
   );
 }
 
+/** Says who can raise a limit of a container. */
+const RAISED_BY: Readonly<Record<ShownOrigin["setBy"], string>> = {
+  server: "An administrator sets other limits for the container with PUT /api/containers/{container}.",
+  policy: "An administrator can raise the limits of the container with PUT /api/containers/{container}.",
+  token: "The token limits the container. Its issuer can issue another one with higher limits.",
+};
+
+/** Says who can raise a limit of a token, or of a task, which runs under a token. */
+const OF_TOKEN: Readonly<Record<ShownOrigin["setBy"], string>> = {
+  server: "The operator sets the limits of tokens that have none; a token can be issued with others.",
+  policy: "The issuer of the token can issue another one with higher limits.",
+  token: "The issuer of the token can issue another one with higher limits. Those of a task are in its limits.",
+};
+
 /** Adds where each limit was set. The violations are in the order of the keys, and of the windows of each key. */
-function withOrigins({ usage, violations }: Decision, sources: LimitSources, caller: Caller | null): object[] {
+function withOrigins(
+  { usage, violations }: Decision,
+  sources: LimitSources,
+  caller: Caller | null,
+): (object & ShownOrigin)[] {
   const known = (jti: string): boolean =>
     caller !== null && (jti === caller.claims.jti || caller.claims.parents.includes(jti));
   let key = 0;

@@ -7,7 +7,7 @@ import type { Secrets } from "./vault.ts";
 const MAX_SECRETS = 100;
 const MAX_CHARS = 16_384;
 const MAX_NAME_CHARS = 64;
-const FORM = `must be an object of at most ${MAX_SECRETS} texts by their names`;
+const FORM = `must be an object of at most ${MAX_SECRETS} texts by their names, such as {"API_KEY": "value"}`;
 const TEXT = `must be a text of at most ${MAX_CHARS} characters`;
 
 /** The secrets of a request. No fault contains a secret. */
