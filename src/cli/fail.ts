@@ -14,7 +14,8 @@ export function fail(error: unknown, exitCode: number = exitOf(error)): never {
 /** Returns an error as lines for a terminal: what is wrong, all faults, and the fix. */
 export function errorLines(error: unknown): string[] {
   if (error instanceof CaissonError) {
-    const { code, detail, hint, violations } = error;
+    const { code, detail, violations } = error;
+    const hint = error.hint ?? HINTS[code] ?? null;
     return [
       ...printableLines(`${code}: ${detail}`),
       ...faultLines(violations),
@@ -24,6 +25,12 @@ export function errorLines(error: unknown): string[] {
   const lines = printableLines(error instanceof Error ? error.message : String(error));
   return error instanceof Problem ? [...lines, ...faultLines(error.options.violations)] : lines;
 }
+
+/** What to do about errors whose answer has no hint. */
+const HINTS: Readonly<Record<string, string>> = {
+  container_limited: "An administrator can raise the limit; caisson limits show container CONTAINER prints all limits.",
+  token_limited: "Its issuer can issue a token with a higher limit; caisson whoami prints the limits of the token.",
+};
 
 /** The requests that hints of the service name, and the commands that send them. */
 const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [

@@ -250,7 +250,7 @@ describe("the exit code of caisson run", () => {
     assert.equal((await run([file], { CAISSON_TOKEN: token })).code, 0);
     const { code, stderr } = await run([file], { CAISSON_TOKEN: token });
     assert.equal(code, 3);
-    assert.match(stderr, /^caisson: token_limited: .*the next fits in/);
+    assert.match(stderr, /^caisson: token_limited: .*the next fits in .*\ncaisson: .*caisson whoami prints the limits/);
   });
 
   it("is 4 if no service is reached, or another program answers", async () => {
