@@ -14,8 +14,7 @@ export function fail(error: unknown, exitCode: number = exitOf(error)): never {
 /** Returns an error as lines for a terminal: what is wrong, all faults, and the fix. */
 export function errorLines(error: unknown): string[] {
   if (error instanceof CaissonError) {
-    const { code, detail, violations } = error;
-    const hint = error.hint ?? HINTS[code] ?? null;
+    const { code, detail, hint, violations } = error;
     return [
       ...printableLines(`${code}: ${detail}`),
       ...faultLines(violations),
@@ -25,12 +24,6 @@ export function errorLines(error: unknown): string[] {
   const lines = printableLines(error instanceof Error ? error.message : String(error));
   return error instanceof Problem ? [...lines, ...faultLines(error.options.violations)] : lines;
 }
-
-/** What to do about errors whose answer has no hint. */
-const HINTS: Readonly<Record<string, string>> = {
-  container_limited: "An administrator can raise the limit; caisson limits show container CONTAINER prints all limits.",
-  token_limited: "Its issuer can issue a token with a higher limit; caisson whoami prints the limits of the token.",
-};
 
 /** The requests that hints of the service name, and the commands that send them. */
 const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
@@ -44,6 +37,7 @@ const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
   [/GET \/api\/runs\/([\w.@{}-]+)/, "caisson runs list $1"],
   [/GET \/api\/runs\b/, "caisson runs list"],
   [/The answer to POST \/api\/tokens and GET \/api\/tokens contain it\./, "caisson tokens list prints it."],
+  [/PUT \/api\/containers\/([\w.@{}-]+)/, "caisson limits set container $1"],
   [/GET \/api\/tokens\b/, "caisson tokens list"],
 ];
 

@@ -13,14 +13,15 @@ const FLAGS: Readonly<Record<string, string>> = {
 };
 /** Windows of limits, which are no flags. */
 const WINDOW = /^--(second|minute|hour|day|week|month)$/;
+const CONSOLE = "the web console is at the url of the service, for a browser; or at the port of --console-port";
 /** What to write instead of a command that does not exist. */
 const COMMANDS: Readonly<Record<string, string>> = {
   exec: "caisson run task.ts runs code",
   start: "caisson serve starts the service",
   version: "caisson --version prints the version",
-  console: "the console is at /console of the service",
-  open: "the console is at /console of the service",
-  ui: "the console is at /console of the service",
+  console: CONSOLE,
+  open: CONSOLE,
+  ui: CONSOLE,
 };
 
 /**

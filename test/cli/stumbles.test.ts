@@ -52,7 +52,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["run -e 1", /unknown option '-e'; write the code to stdin/],
     ["deploy --container acme", /unknown option '--container'; caisson\.json names the container/],
     ["backup", /The form is: caisson backup --to/],
-    ["open", /unknown command 'open'; the console is at \/console/],
+    ["open", /unknown command 'open'; the web console is at the url of the service/],
     ["npm", /unknown command 'npm'; the commands are run, init, deploy/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
@@ -111,6 +111,15 @@ describe("limits set", () => {
 });
 
 describe("run", () => {
+  it("names the command that raises the limit of a container", async () => {
+    assert.equal((await caisson("limits", "set", "container", "full", "month=1")).code, 0);
+    const words = ["run", await write("full.js", "1"), "--container", "full"];
+    assert.equal((await caisson(...words)).code, 0);
+    const { code, stderr } = await caisson(...words);
+    assert.equal(code, 3);
+    assert.match(stderr, /container_limited: [^]*with caisson limits set container CONTAINER/);
+  });
+
   it("names the file: without code, and in the frames of an error", async () => {
     const empty = await caisson("run", await write("empty.js", "\n"));
     assert.equal(empty.code, 2);
