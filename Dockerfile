@@ -7,18 +7,22 @@
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY console/package.json console/
 # With the Node that package.json pins: that one runs the service and its guests, not the one of this stage.
-RUN npm ci --workspaces=false --ignore-scripts --loglevel=error
+RUN npm ci --include-workspace-root --workspace=console --ignore-scripts --loglevel=error
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json package-lock.json .npmrc ./
-COPY scripts/node scripts/build.ts scripts/
+COPY scripts/node scripts/build.ts scripts/build-console.ts scripts/
 COPY src src
-# The command line uses the client, and is bundled with it.
+# The command line and the console use the client, and are bundled with it.
 COPY client/src client/src
-RUN scripts/node scripts/build.ts
+COPY tsconfig.json ./
+COPY console/package.json console/tsconfig.json console/vite.config.ts console/index.html console/
+COPY console/src console/src
+RUN scripts/node scripts/build.ts && scripts/node scripts/build-console.ts
 # The build has all packages in it. What remains is Node.
 RUN npm prune --omit=dev --workspaces=false --ignore-scripts --loglevel=error
 

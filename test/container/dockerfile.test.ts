@@ -58,6 +58,11 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
     assert.deepEqual(installed, [`node-linux-${process.arch}`]);
   });
 
+  it("has the web console in its build", () => {
+    const names = readdirSync(path.join(image.rootfs, "app/dist/console"));
+    assert.ok(names.includes("index.html") && names.includes("console"), names.join(", "));
+  });
+
   it("runs a subcommand instead of the service, on the Node that this release pins", async () => {
     const { stdout } = await endOf(runContainer(image, {}, ["doctor", "--json"]));
     const { layers } = JSON.parse(stdout) as { layers: { layer: string; proof: string }[] };

@@ -1,66 +1,106 @@
-import type { Usage } from "@caisson/client";
+import { lazy, Suspense } from "preact/compat";
 
 import { count, duration } from "../format.ts";
 import { health } from "../health.ts";
 import { useLoad } from "../load.ts";
 import { Content } from "../parts/content.tsx";
+import { Gauges } from "../parts/gauges.tsx";
 import { linkTo } from "../route.ts";
-import { can, client } from "../session.ts";
+import { can, client, onlyContainer } from "../session.ts";
+import { type Entry, hoursAgo, seriesOf, sumOf } from "../usage-sums.ts";
 
+const Chart = lazy(() => import("../parts/chart.tsx"));
 const EVERY_MS = 10_000;
 const BUSIEST = 8;
 
-/** The state of the service, and what happened in the last 24 hours. */
+/** The state of the service, and what happened in the last 24 hours. A customer sees the state of the one container. */
 export default function Overview() {
-  const state = useLoad((signal) => health(signal), [], EVERY_MS);
+  const only = onlyContainer.value;
   return (
     <>
       <div class="head">
         <h1>Overview</h1>
       </div>
-      <Content of={state}>
-        {(value) => (
-          <div class="cards">
-            <div class="card">
-              <h2>Service</h2>
-              <p class="figure">{value.status === "ok" ? "takes runs" : value.status}</p>
-              <p class="quiet">caisson {value.version}</p>
-            </div>
-            <div class="card">
-              <h2>Isolation</h2>
-              <p class="figure">{value.isolation}</p>
-              <p class="quiet">{value.insteadOf ?? "the strongest level of this machine"}</p>
-            </div>
-            <Warnings records={value.records} refused={value.egressRefused} />
-          </div>
-        )}
-      </Content>
+      {only === null ? <ServiceState /> : <OwnLimits container={only} />}
       {can("logs") && <LastDay />}
     </>
   );
 }
 
-function Warnings({
-  records = {},
-  refused = {},
-}: {
+function ServiceState() {
+  const state = useLoad((signal) => health(signal), [], EVERY_MS);
+  return (
+    <Content of={state}>
+      {(value) => (
+        <div class="cards">
+          <div class="card">
+            <h2>Service</h2>
+            <p class="figure">{value.status === "ok" ? "takes runs" : value.status}</p>
+            <p class="quiet">caisson {value.version}</p>
+          </div>
+          <div class="card">
+            <h2>Isolation</h2>
+            <p class="figure">{value.isolation}</p>
+            <p class="quiet">
+              {value.insteadOf === undefined ? ISOLATION[value.isolation] : `instead of ${value.insteadOf}`}
+            </p>
+          </div>
+          <Warnings isOpen={value.isolation === "none"} records={value.records} refused={value.egressRefused} />
+        </div>
+      )}
+    </Content>
+  );
+}
+
+const ISOLATION: Readonly<Record<string, string>> = {
+  namespaces: "the strongest level",
+  none: "for development only",
+};
+
+interface WarningsProps {
+  /** Whether tasks are not isolated. */
+  readonly isOpen: boolean;
   readonly records?: Readonly<Record<string, object>> | undefined;
   readonly refused?: Readonly<Record<string, number>> | undefined;
-}) {
+}
+
+function Warnings({ isOpen, records = {}, refused = {} }: WarningsProps) {
   const lost = Object.keys(records);
   const denials = Object.values(refused).reduce((sum, value) => sum + value, 0);
+  const warnings = [
+    ...(isOpen ? ["Tasks can read this machine and attack each other. Run only code that you have written."] : []),
+    ...(lost.length > 0 ? [`Records were lost: ${lost.join(", ")}.`] : []),
+  ];
   return (
-    <div class="card">
+    <div class={`card ${warnings.length > 0 ? "warned" : ""}`}>
       <h2>Warnings</h2>
-      <p class="figure">{lost.length === 0 ? "none" : lost.length}</p>
-      {lost.length > 0 && <p class="quiet">Records were lost: {lost.join(", ")}</p>}
+      <p class="figure">{warnings.length === 0 ? "none" : warnings.length}</p>
+      {warnings.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       {denials > 0 && <p class="quiet">{count(denials)} connections of tasks were refused</p>}
     </div>
   );
 }
 
+function OwnLimits({ container }: { readonly container: string }) {
+  const state = useLoad(
+    (signal) => client().limits.getContainer(container, { detail: true, signal }),
+    [container],
+    EVERY_MS,
+  );
+  if (!can("limits")) return null;
+  return (
+    <section class="card" aria-label="Limits">
+      <h2>Limits of {container}</h2>
+      <Content of={state}>{(value) => <Gauges state={value} />}</Content>
+    </section>
+  );
+}
+
 function LastDay() {
-  const usage = useLoad((signal) => client().usage({ by: "container", step: "day" }, { signal }), [], EVERY_MS);
+  const from = hoursAgo(24);
+  const usage = useLoad((signal) => client().usage({ by: "container", step: "hour", from }, { signal }), [], EVERY_MS);
   return (
     <Content of={usage}>
       {({ usage: entries }) => {
@@ -75,11 +115,22 @@ function LastDay() {
               <Figure title="p50 of a run" value={quantile(total.durations, 0.5)} />
               <Figure title="p99 of a run" value={quantile(total.durations, 0.99)} />
             </div>
-            <h2>Busiest containers</h2>
             {entries.length === 0 ? (
-              <p class="empty">No runs yet. The playground makes the first one.</p>
+              <p class="empty">
+                No runs yet. {can("run") && <a href={linkTo("playground")}>The playground makes the first one.</a>}
+              </p>
             ) : (
-              <Busiest entries={entries} />
+              <>
+                <Suspense fallback={<div class="chart" />}>
+                  <Chart label="Runs and errors of the last 24 hours" {...seriesOf(entries, from, "hour")} />
+                </Suspense>
+                {onlyContainer.value === null && (
+                  <>
+                    <h2>Busiest containers</h2>
+                    <Busiest entries={entries} />
+                  </>
+                )}
+              </>
             )}
           </>
         );
@@ -98,7 +149,7 @@ function Figure({ title, value, note }: { readonly title: string; readonly value
   );
 }
 
-function Busiest({ entries }: { readonly entries: Usage["usage"] }) {
+function Busiest({ entries }: { readonly entries: readonly Entry[] }) {
   const byContainer = Map.groupBy(entries, ({ container }) => container);
   const rows = [...byContainer].map(([container, own]) => ({ container, ...sumOf(own) }));
   const busiest = rows.toSorted((a, b) => b.runs - a.runs).slice(0, BUSIEST);
@@ -138,30 +189,6 @@ function Busiest({ entries }: { readonly entries: Usage["usage"] }) {
       </table>
     </div>
   );
-}
-
-interface Sum {
-  readonly runs: number;
-  readonly failed: number;
-  readonly refused: number;
-  readonly cpuMs: number;
-  readonly durations: ReadonlyMap<string, number>;
-}
-
-function sumOf(entries: Usage["usage"]): Sum {
-  const durations = new Map<string, number>();
-  let [runs, failed, refused, cpuMs] = [0, 0, 0, 0];
-  for (const entry of entries) {
-    for (const [status, value] of Object.entries(entry.runs)) {
-      runs += value;
-      if (!["ok", "running", "cancelled", "interrupted"].includes(status)) failed += value;
-    }
-    for (const value of Object.values(entry.refused)) refused += value;
-    for (const [bound, value] of Object.entries(entry.durations))
-      durations.set(bound, (durations.get(bound) ?? 0) + value);
-    cpuMs += entry.cpuMs;
-  }
-  return { runs, failed, refused, cpuMs, durations };
 }
 
 function share(part: number, all: number): string {

@@ -1,17 +1,15 @@
-import type { Usage as UsageAnswer } from "@caisson/client";
 import { lazy, Suspense } from "preact/compat";
 
 import { bytes, count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
-import type { Series } from "../parts/chart.tsx";
 import { Content } from "../parts/content.tsx";
 import { Choice, Field } from "../parts/field.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { route, setQuery } from "../route.ts";
 import { client, onlyContainer, serviceUrl, session } from "../session.ts";
+import { type Entry, hoursAgo, seriesOf, type Sum, sumOf } from "../usage-sums.ts";
 
 const Chart = lazy(() => import("../parts/chart.tsx"));
-const HOUR_MS = 3_600_000;
 const RANGES: Readonly<
   Record<string, { readonly title: string; readonly hours: number; readonly step: "hour" | "day" }>
 > = {
@@ -21,16 +19,10 @@ const RANGES: Readonly<
   year: { title: "12 months", hours: 8_760, step: "day" },
 };
 
-type Entry = UsageAnswer["usage"][number];
 type By = "container" | "task" | "token";
 
-interface Row {
+interface Row extends Sum {
   readonly name: string;
-  readonly runs: number;
-  readonly failed: number;
-  readonly refused: number;
-  readonly cpuMs: number;
-  readonly egressBytes: number;
 }
 
 /** Runs, processor time and network bytes over time. */
@@ -39,7 +31,7 @@ export default function Usage() {
   const by = (query.get("by") ?? "container") as By;
   const range = RANGES[query.get("range") ?? "day"] ?? RANGES["day"]!;
   const container = onlyContainer.value ?? query.get("container") ?? "";
-  const from = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - (range.hours - 1) * HOUR_MS).toISOString();
+  const from = hoursAgo(range.hours);
   const request = { by, step: range.step, from } as const;
   const usage = useLoad((signal) => client().usage(request, { signal }), [by, range.title], 30_000);
   return (
@@ -92,47 +84,15 @@ export default function Usage() {
   );
 }
 
-/** Adds up the entries of each step, also of steps without a run. */
-function seriesOf(entries: readonly Entry[], from: string, step: "hour" | "day"): Series {
-  const stepMs = step === "hour" ? HOUR_MS : 24 * HOUR_MS;
-  const byTime = Map.groupBy(entries, (entry) => Math.floor(Date.parse(entry.from) / stepMs));
-  const first = Math.floor(Date.parse(from) / stepMs);
-  const last = Math.floor(Date.now() / stepMs);
-  const steps = Array.from({ length: last - first + 1 }, (_, at) => first + at);
-  const figures = steps.map((at) => sumOf("", byTime.get(at) ?? []));
-  return {
-    times: steps.map((at) => (at * stepMs) / 1_000),
-    lines: [
-      { name: "runs", values: figures.map(({ runs }) => runs), colour: "--accent" },
-      { name: "errors", values: figures.map(({ failed }) => failed), colour: "--bad" },
-      { name: "refused", values: figures.map(({ refused }) => refused), colour: "--warn" },
-    ],
-  };
-}
-
 function rowsOf(entries: readonly Entry[], by: By): Row[] {
   const groups = Map.groupBy(entries, (entry) => nameOf(entry, by));
-  return [...groups].map(([name, own]) => sumOf(name, own)).toSorted((a, b) => b.runs - a.runs);
+  return [...groups].map(([name, own]) => ({ name, ...sumOf(own) })).toSorted((a, b) => b.runs - a.runs);
 }
 
 function nameOf({ container, task, token }: Entry, by: By): string {
   if (by === "container") return container;
   if (by === "task") return task == null ? `${container}, code of requests` : `${container} / ${task}`;
   return `${container}, ${token ?? "without a token"}`;
-}
-
-function sumOf(name: string, entries: readonly Entry[]): Row {
-  const row = { name, runs: 0, failed: 0, refused: 0, cpuMs: 0, egressBytes: 0 };
-  for (const entry of entries) {
-    for (const [status, value] of Object.entries(entry.runs)) {
-      row.runs += value;
-      if (!["ok", "running", "cancelled", "interrupted"].includes(status)) row.failed += value;
-    }
-    for (const value of Object.values(entry.refused)) row.refused += value;
-    row.cpuMs += entry.cpuMs;
-    row.egressBytes += entry.egressBytes;
-  }
-  return row;
 }
 
 /** Saves what the service answers as CSV. */

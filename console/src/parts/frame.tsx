@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { Page } from "../pages.ts";
 import { linkTo } from "../route.ts";
@@ -17,6 +18,12 @@ interface FrameProps {
 /** The navigation, and the page in its landmark. */
 export function Frame({ pages, current, container, children }: FrameProps) {
   const { claims } = session.value!;
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the links scroll, and the current one may be out of view.
+  useEffect(() => {
+    const link = nav.current!.querySelector<HTMLElement>("[aria-current]");
+    if (link) nav.current!.scrollLeft = link.offsetLeft - (nav.current!.clientWidth - link.offsetWidth) / 2;
+  }, [current]);
   return (
     <div class="frame">
       <a class="skip" href="#content" onClick={skip}>
@@ -27,7 +34,7 @@ export function Frame({ pages, current, container, children }: FrameProps) {
           <Brand />
         </a>
         {container !== null && <span class="scope">{container}</span>}
-        <nav aria-label="Pages">
+        <nav ref={nav} aria-label="Pages">
           {pages.map(({ id, title }) => (
             <a key={id} href={linkTo(id)} aria-current={id === current ? "page" : undefined}>
               {title}
