@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { useAct } from "../act.ts";
-import { bytes, duration, moment } from "../format.ts";
+import { bytes, count, duration, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { useLoad } from "../load.ts";
 import { ActNote } from "../parts/act-note.tsx";
@@ -97,7 +97,7 @@ function History({ filters }: { readonly filters: Readonly<Record<string, string
       <p class="quiet" role="status">
         {list.isLoading
           ? "Loading..."
-          : `${list.entries.length} runs${list.next === null ? "" : ", more when you scroll"}`}
+          : `${count(list.entries.length)} runs${list.next === null ? "" : ", more when you scroll"}`}
       </p>
     </>
   );

@@ -12,6 +12,7 @@ interface ChartProps extends Series {
 }
 
 const HEIGHT_PX = 240;
+const DAY_S = 86_400;
 
 /** A chart over time. The table below it on the page has the same figures for readers who do not see it. */
 export default function Chart({ label, times, lines }: ChartProps) {
@@ -37,7 +38,7 @@ export default function Chart({ label, times, lines }: ChartProps) {
         height: HEIGHT_PX,
         legend: { live: false },
         scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-        axes: [axis, axis],
+        axes: [{ ...axis, values: (_, times, __, ___, stepS) => times.map((time) => tickOf(time, stepS)) }, axis],
         tzDate: (time) => uPlot.tzDate(new Date(time * 1_000), "Etc/UTC"),
         series: [
           {},
@@ -61,4 +62,10 @@ export default function Chart({ label, times, lines }: ChartProps) {
     };
   }, [JSON.stringify([times, lines])]);
   return <div ref={place} class="chart" role="img" aria-label={label} />;
+}
+
+/** Returns the label of a moment in UTC: the day at midnight and if the labels are days apart, otherwise the time. */
+function tickOf(time: number, stepS: number): string {
+  const text = new Date(time * 1_000).toISOString();
+  return stepS >= DAY_S || time % DAY_S === 0 ? text.slice(5, 10) : text.slice(11, 16);
 }
