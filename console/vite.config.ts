@@ -14,6 +14,8 @@ export default defineConfig({
     assetsDir: "console",
     // A module is loaded by the entry, which the policy of the page trusts by its digest.
     modulePreload: false,
+    // The packages in the build require that copies contain their licenses.
+    license: { fileName: "console/licenses.txt" },
     // One style sheet, so that no page waits for its own.
     cssCodeSplit: false,
     reportCompressedSize: false,

@@ -69,6 +69,12 @@ describe("the package", () => {
     const folders = new Set(packed.files.map((file) => file.path.split("/", 1)[0]!));
     const files = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "llms.txt", "package.json"];
     assert.deepEqual([...folders].toSorted(), [...files, "bin", "deploy", "dist", "docs"].toSorted());
+    const consoleFiles = packed.files.map((file) => file.path).filter((file) => file.startsWith("dist/console/"));
+    for (const file of [/index\.html$/, /console\/start-\w+\.js$/, /console\/style-.+\.css$/, /licenses\.txt$/])
+      assert.ok(
+        consoleFiles.some((each) => file.test(each)),
+        `${file}`,
+      );
     const installed = readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith("."));
     assert.deepEqual(
       installed.filter((name) => !name.startsWith("node-linux-")),
@@ -86,6 +92,9 @@ describe("the package", () => {
         encoding: "utf8",
       });
       assert.deepEqual([run.status, run.stdout], [0, "42\n"], run.stderr);
+      const page = execFileSync("curl", ["-sS", "-H", "Accept: text/html", url], { encoding: "utf8" });
+      const start = /console\/start-\w+\.js/.exec(page)![0];
+      assert.match(execFileSync("curl", ["-sS", `${url}/${start}`], { encoding: "utf8" }), /createElement/);
     });
   });
 

@@ -19,12 +19,15 @@ import {
   settled,
   WIDE,
 } from "./console-browser.ts";
+import { startPrefixProxy } from "./prefix.ts";
 
 const WORKING =
   'export default (context) => {\n  console.log("for", context.data.name);\n  return { hello: context.data.name };\n};';
 const BROKEN =
   "export default (context) => {\n  const name = context.data.nobody;\n  return { hello: name.first };\n};";
 const CUSTOMER = { containers: ["shop"], can: ["run", "limits", "logs"], description: "shop of Ada" };
+
+const FIRST_LOAD_BYTES = 300_000;
 
 let home: Home;
 let service: Service;
@@ -225,6 +228,39 @@ describe("every page", () => {
     await tabTo(page, "Run");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Result" }).waitFor();
+  });
+});
+
+describe("the console below a path of a proxy", () => {
+  it("signs in, runs code and asks no other host, and loads less than 300 KB before that", async () => {
+    const [url, proxy] = await startPrefixProxy("/tools/caisson", () => service.port);
+    try {
+      await using tab = await openTab(browser, "about:blank");
+      const { page } = tab;
+      const asked: string[] = [];
+      let bytes = 0;
+      page.on("response", (response) => {
+        asked.push(response.url());
+        if (!response.url().includes("/api/")) bytes += Number(response.headers()["content-length"] ?? 0);
+      });
+      await page.goto(url);
+      await page.getByLabel("Token").fill(service.admin);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Busiest containers" }).waitFor();
+      assert.ok(bytes > 20_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`);
+      await openPage(page, "Playground");
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("region", { name: "Result" }).getByText('"total": 42').waitFor();
+      assert.ok(bytes < FIRST_LOAD_BYTES, `${bytes} bytes with the editor`);
+      assert.deepEqual(
+        asked.filter((each) => !each.startsWith(url) && !each.startsWith("data:")),
+        [],
+      );
+      assert.deepEqual(tab.complaints, []);
+    } finally {
+      proxy.close();
+      proxy.closeAllConnections();
+    }
   });
 });
 

@@ -64,14 +64,17 @@ function holdWay(built: () => Image, flags: RunFlags, isAttacked: boolean): void
     assert.match(isolation!, /^isolation: confined \(.+\), verified by attacks from inside$/);
     // The level below the best one has its reason in an additional line.
     const lines = rest.filter((line) => !line.startsWith("  instead of "));
-    const [resources, admin, attempt, line] = lines;
+    const [resources, webConsole, admin, attempt, line] = lines;
     assert.match(resources!, /^resources: ./);
-    assert.deepEqual([admin, attempt], ["administrative token: /data/caisson/admin.token", "try:"]);
+    assert.deepEqual(
+      [webConsole, admin, attempt],
+      ["console: http://127.0.0.1:7070/", "administrative token: /data/caisson/admin.token", "try:"],
+    );
     assert.match(
       line!,
       /^curl -sS -H "Authorization: Bearer \$\(cat '\/data\/caisson\/admin\.token'\)" --data '6 \* 7' /,
     );
-    assert.equal(lines.length, 4);
+    assert.equal(lines.length, 5);
   });
 
   it("answers the printed line inside the container, where its file is", async () => {

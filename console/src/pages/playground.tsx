@@ -5,7 +5,7 @@ import { EXAMPLES } from "../examples.ts";
 import { Code } from "../parts/code.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
-import { Choice, Field } from "../parts/field.tsx";
+import { Area, Choice, Field } from "../parts/field.tsx";
 import { LimitsLeft } from "../parts/limits-left.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { SaveTask } from "../parts/save-task.tsx";
@@ -90,7 +90,12 @@ export default function Playground() {
               onRun={() => void run()}
             />
           </div>
-          <Field label="Data (JSON), as context.data" value={data} onInput={(value) => change({ data: value })} />
+          <Area
+            label="Data (JSON), as context.data"
+            rows={3}
+            value={data}
+            onInput={(value) => change({ data: value })}
+          />
           <Field
             label="Query, as context.query"
             value={query}

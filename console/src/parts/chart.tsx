@@ -38,7 +38,7 @@ export default function Chart({ label, times, lines }: ChartProps) {
         height: HEIGHT_PX,
         legend: { live: false },
         scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
-        axes: [{ ...axis, values: (_, times, __, ___, stepS) => times.map((time) => tickOf(time, stepS)) }, axis],
+        axes: [{ ...axis, values: (_, moments, __, ___, stepS) => moments.map((time) => tickOf(time, stepS)) }, axis],
         tzDate: (time) => uPlot.tzDate(new Date(time * 1_000), "Etc/UTC"),
         series: [
           {},
