@@ -6,7 +6,10 @@ import type { AddressInfo } from "node:net";
 export async function startPrefixProxy(prefix: string, servicePort: () => number): Promise<[url: string, Server]> {
   const server = createServer((incoming, response) => {
     const { method, headers, url = "" } = incoming;
-    if (!url.startsWith(`${prefix}/`)) return void response.writeHead(404).end("outside of the path");
+    if (!url.startsWith(`${prefix}/`)) {
+      response.writeHead(404).end("outside of the path");
+      return;
+    }
     const target = { host: "127.0.0.1", port: servicePort(), method, headers, path: url.slice(prefix.length) };
     const passed = request(target, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers);
