@@ -1,7 +1,9 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
+import type { ResultHint } from "../wire/result-hints.ts";
 import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
 import { contextHint } from "./context-hints.ts";
+import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { beforeSend, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
@@ -48,6 +50,7 @@ export class Code {
   /** The last `compiled` frame that was sent, its two bytes as one number. */
   #announced: number | null = null;
   #hasEndedRun = false;
+  #emptyHints: EmptyHints | null = null;
 
   /** @param message The code; the constructor reads its bytes, so the caller may reuse them. */
   constructor(id: number, message: CodeMessage) {
@@ -79,6 +82,17 @@ export class Code {
     if (this.#hasEndedRun) return;
     this.#hasEndedRun = true;
     beforeSend(checkForTampering);
+  }
+
+  emptyHint(value: unknown): ResultHint | null {
+    const shape = this.#shape;
+    const isNothing = value === undefined || value === null;
+    // The run has reported these.
+    if (shape === null && this.#parsed?.hint) return null;
+    if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
+    if (value === undefined && shape?.isUnreturned?.()) return "arrow";
+    this.#emptyHints ??= emptyHintsOf(this.#texts.main);
+    return isNothing ? this.#emptyHints.nothing : this.#emptyHints.empty;
   }
 
   explain(fault: FaultMessage): FaultMessage {

@@ -58,6 +58,10 @@ function deliver(run: Run, value: unknown): void {
     const json = jsonOf(value);
     const emptied = typeof value === "string" ? null : emptiedIn(value, json);
     if (emptied) run.reportHint(emptied.hint, emptied.path);
+    else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
+      const hint = run.code.emptyHint(value);
+      if (hint) run.reportHint(hint, "");
+    }
     return run.result(json);
   });
 }

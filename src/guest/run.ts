@@ -48,6 +48,8 @@ export interface Enterable {
   enter(run: Run): void;
   /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
   mayStall(hasSignal: boolean): boolean;
+  /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
+  emptyHint(value: unknown): ResultHint | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */

@@ -1,4 +1,5 @@
 import { checkModule } from "./module-check.ts";
+import { withNodeStacks } from "./node-stacks.ts";
 import { isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
@@ -68,6 +69,24 @@ export function withDefault(text: string): ReturningBody | null {
   const changed = `${text.slice(0, at)}${EXPORT}${text.slice(at, end)}\n)${text.slice(end)}`;
   // A guess that V8 rejects is no fault of the code.
   return checkModule(changed) === null ? { text: changed, shift: { at, by: EXPORT.length } } : null;
+}
+
+/** An arrow function with braces. */
+const ARROW = /^(?:async\s*)?(?:\([^()]*\)|[\w$]+)\s*=>\s*\{([^]*)\}$/;
+/** A statement that has an effect, and whose value is not meant. */
+const EFFECT =
+  /^(?:await|yield|new)\b|(?:^|[^=!<>])=(?![=>])|\+\+|--|\b(?:add|catch|delete|emit|end|forEach|push|send|set|setTimeout|then|write)\(/;
+
+/** Whether an arrow function returns nothing, and its last statement is a value that it may have meant to return. Never throws. */
+export function isUnreturnedArrow(source: string): boolean {
+  try {
+    const body = source.length > MAX_CHARACTERS ? undefined : ARROW.exec(source)?.[1];
+    const last = body === undefined ? null : withNodeStacks(() => lastValueOf(body));
+    return last !== null && !EFFECT.test(body!.slice(last.at, last.end));
+  } catch {
+    // A task has replaced a method of patterns.
+    return false;
+  }
 }
 
 /** The last statement of a body, by offsets in its text. */

@@ -3,7 +3,8 @@ import { uncurry } from "./uncurry.ts";
 /**
  * What a guest may report about a result that is probably not what the author of the code meant. `envelope` and `comments` are of
  * the code: the text is JSON with the member `code`, or has nothing but comments. `lambda` is an answer as AWS Lambda expects it.
- * `number` is NaN or infinite. The others are values of which JSON keeps nothing.
+ * `number` is NaN or infinite. `arrow`, `forEach` and `environment` are of code with an empty result: an arrow function that returns
+ * nothing, a callback of forEach that nothing awaits, and a variable of the environment. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -20,6 +21,9 @@ export const RESULT_HINTS = [
   "headers",
   "function",
   "instance",
+  "arrow",
+  "forEach",
+  "environment",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

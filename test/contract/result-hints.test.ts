@@ -134,6 +134,19 @@ describe("a result that is sent, but is not what was meant", () => {
   const meant: [code: string, hint: RegExp][] = [
     ["// const a = 1; return a", /^The code has only comments\. .*--data-binary/],
     ["export default (event) => ({ statusCode: 404, headers: {}, body: 'gone' })", /return new Response\(body, /],
+    ["() => { 42 }", /^The function returned nothing: .* put return before/],
+    ["const a = 1; module.exports = () => { a }", /^The function returned nothing/],
+    ["export default (ctx) => { ctx.query.a }", /^The function returned nothing/],
+    [
+      "const out = []; [1, 2].forEach(async (n) => { await fetch('data:,1'); out.push(n) }); return out",
+      /^forEach does not wait/,
+    ],
+    [
+      "export default () => { let n = 0; [1].forEach(async () => { await 1; n += 1 }); return n }",
+      /^forEach does not wait/,
+    ],
+    ["return process.env.API_KEY", /^process\.env has no variables of yours/],
+    ["export default () => process.env['API_KEY']", /^process\.env has no variables of yours/],
   ];
   for (const [code, hint] of meant) {
     it(`has a hint: ${code}`, async () => {
@@ -173,9 +186,13 @@ describe("any other code", () => {
     "const a = 1 // ;a",
     "do { Math.max(1) } while (false)",
     "undefined",
-    "() => { 42 }",
-    "const a = 1; module.exports = () => { a }",
-    "export default () => { 42 }",
+    "(context) => { context.query.a = 1 }",
+    "async () => { await Promise.resolve(1) }",
+    "() => { if (globalThis.never) { return 1 } }",
+    "(context, cb) => { cb(null) }",
+    "[1].forEach((n) => n); return []",
+    "return [process.env.HOME_OF_NONE ?? 1]",
+    "return process.env.NODE_ENV ?? null",
     "try { Math.max(1) } finally { Math.max(2) }",
   ];
   for (const code of others) {

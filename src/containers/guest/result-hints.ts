@@ -25,6 +25,10 @@ const OTHER = {
     "The code has only comments. curl sends a file with its line breaks with --data-binary @task.js, and not with --data.",
   lambda:
     "The result is sent as JSON. To set the status and the headers, return new Response(body, { status, headers }).",
+  arrow: "The function returned nothing: between the braces of an arrow function, put return before its last value.",
+  forEach:
+    "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",
+  environment: "process.env has no variables of yours: use context.params and context.secrets of a task or a token.",
   number: "The result is NaN or infinite. JSON has no such number, so it is null.",
 } as const;
 

@@ -10,6 +10,8 @@ export interface Shape {
   streamsBody?: (run: Run) => boolean;
   /** Calls the function and answers the run. Throws the errors that the function throws synchronously. */
   run: (run: Run) => void;
+  /** Whether the function may have meant to return the value of its last statement. Never throws. */
+  isUnreturned?: () => boolean;
   /** Returns a hint of one sentence for a fault that a wrong calling convention explains. Never throws. */
   hintOf?: (fault: FaultMessage) => string | undefined;
 }
