@@ -360,6 +360,18 @@ describe("a query", () => {
     { target: "/api/runs?sinse=1h", status, code, detail: /did you mean since\?/, hint: /The parameters here are/ },
   ]);
 
+  it("that does something else than it seems is answered with a hint", async () => {
+    const hintOf = async (method: string, target: string): Promise<string | undefined> => {
+      const answer = await service.request(method, target, method === "POST" ? { body: "1" } : {});
+      assert.equal(answer.status, 200);
+      return answer.headers["caisson-hint"];
+    };
+    assert.match((await hintOf("POST", "/api/run/acme?timeout=5")) ?? "", /is for the task.*\/api\/runs\/\{container\}/);
+    assert.equal(await hintOf("POST", "/api/run/acme/hook?timeout=5"), undefined);
+    assert.match((await hintOf("GET", "/api/runs?status=failed")) ?? "", /threw, called_back, .*\/api\/failures/);
+    assert.equal(await hintOf("GET", "/api/runs?status=failed,memory"), undefined);
+  });
+
   it("with a wrong value is not answered with the names of parameters", async () => {
     const { detail, hint } = assertProblem(await service.request("GET", "/api/runs?since=yesterday"), status, code);
     assert.match(detail, /since is not a time such as/);

@@ -65,7 +65,9 @@ function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: Ap
     const { runs, next, omitted, history } = page;
     const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
     const last = count < runs.length ? runs[count - 1]! : next;
-    return listing("runs", entries, { next: last && textOf(last), omitted, history, nodes });
+    const isOfService = runs.length === 0 && query.statuses?.length === 1 && query.statuses[0] === "failed";
+    const more = { next: last && textOf(last), omitted, history, nodes };
+    return listing("runs", entries, more, isOfService ? ["Caisson-Hint", FAILED] : []);
   });
 }
 
@@ -93,8 +95,12 @@ function listFailures(dependencies: ApiDependencies): Handler {
   };
 }
 
-function listing(name: string, entries: string, more: object): Response {
-  return jsonText(200, `{"${name}":${entries},${JSON.stringify(more).slice(1)}`);
+/** The hint for a client that probably looks for all runs that failed. */
+const FAILED =
+  "The status failed is a fault of the service. Those of tasks are threw, called_back, timeout, blocked, stalled, memory, exited, syntax, unserializable, too_large and refused. GET /api/failures has all failures.";
+
+function listing(name: string, entries: string, more: object, headers: readonly string[] = []): Response {
+  return jsonText(200, `{"${name}":${entries},${JSON.stringify(more).slice(1)}`, headers);
 }
 
 function getRun(dependencies: ApiDependencies): Handler {

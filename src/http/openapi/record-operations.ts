@@ -64,7 +64,7 @@ export const RECORD_OPERATIONS: readonly Operation[] = [
     summary: "List the runs of all containers of the token, the newest first",
     token: "required",
     query: ALL_RUNS_PAGE,
-    answers: [ok("a page of runs", RUN_PAGE_SCHEMA, EXAMPLE_PAGE)],
+    answers: [{ ...ok("a page of runs", RUN_PAGE_SCHEMA, EXAMPLE_PAGE), headers: ["Caisson-Hint"] }],
     errors: listErrors,
   },
   {
@@ -75,7 +75,7 @@ export const RECORD_OPERATIONS: readonly Operation[] = [
     summary: "List the runs of a container, the newest first",
     token: "required",
     query: RUN_PAGE,
-    answers: [ok("a page of runs", RUN_PAGE_SCHEMA, EXAMPLE_PAGE)],
+    answers: [{ ...ok("a page of runs", RUN_PAGE_SCHEMA, EXAMPLE_PAGE), headers: ["Caisson-Hint"] }],
     errors: listErrors,
   },
   {

@@ -19,6 +19,8 @@ import type { RunDependencies } from "./run-dependencies.ts";
 import { mustTakeRuns } from "./suspension.ts";
 import { traceparentOf } from "./traceparent.ts";
 
+const TIMEOUT_HINT = "The parameter timeout is for the task and ends no run: /api/runs/{container} takes a timeout.";
+
 type AuthorizeDependencies = Pick<
   RunDependencies,
   "config" | "tokens" | "tasks" | "authenticator" | "runIds" | "proxies" | "policies"
@@ -58,6 +60,9 @@ export async function authorizeRun(
   const memory = memoryOf(bearer, request, dependencies.proxies);
   const hasKey = target.search !== "" && holdsKey(target.query, bearer === null);
   const answer = new RunAnswer(response, runIds.next(), memory.name, hasKey, arrivedMs);
+  if (target.search !== "" && task === null && options === null && target.query.has("timeout")) {
+    answer.queryHint = TIMEOUT_HINT;
+  }
   const counted = task ? subjectOfTask(task, bearer) : caller.limitSubject();
   const subject = counted instanceof Promise ? await counted : counted;
   const secrets = mayHaveSecrets(claims) ? await tokens.vault.of(task?.owner ?? claims) : null;

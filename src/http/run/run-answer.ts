@@ -43,6 +43,8 @@ export class RunAnswer {
   readonly run: string;
   /** The use of the limits against which the run counts. */
   usage: readonly KeyUsage[] = [];
+  /** The hint for the query, which is sent if the result has no hint. */
+  queryHint: string | null = null;
   readonly #response: ServerResponse;
   /** The owner whose share of memory the answer uses until the client has read it. */
   readonly #owner: string;
@@ -181,8 +183,9 @@ export class RunAnswer {
     if (!this.isGone) endAnswer(response, "");
   }
 
-  #sendJson({ json, hint }: Buffered): void {
+  #sendJson({ json, hint: ofResult }: Buffered): void {
     const headers = this.#headers();
+    const hint = ofResult ?? this.queryHint;
     if (hint !== null) headers.push("Caisson-Hint", hint);
     headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
     this.#response.writeHead(200, headers);
