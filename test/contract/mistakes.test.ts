@@ -349,6 +349,12 @@ describe("a condition that does not hold", () => {
   });
 });
 
+async function hintOf(method: string, target: string): Promise<string | undefined> {
+  const answer = await service.request(method, target, method === "POST" ? { body: "1" } : {});
+  assert.equal(answer.status, 200);
+  return answer.headers["caisson-hint"];
+}
+
 describe("a query", () => {
   const status = 400;
   const code = "request_invalid";
@@ -361,12 +367,10 @@ describe("a query", () => {
   ]);
 
   it("that does something else than it seems is answered with a hint", async () => {
-    const hintOf = async (method: string, target: string): Promise<string | undefined> => {
-      const answer = await service.request(method, target, method === "POST" ? { body: "1" } : {});
-      assert.equal(answer.status, 200);
-      return answer.headers["caisson-hint"];
-    };
-    assert.match((await hintOf("POST", "/api/run/acme?timeout=5")) ?? "", /is for the task.*\/api\/runs\/\{container\}/);
+    assert.match(
+      (await hintOf("POST", "/api/run/acme?timeout=5")) ?? "",
+      /is for the task.*\/api\/runs\/\{container\}/,
+    );
     assert.equal(await hintOf("POST", "/api/run/acme/hook?timeout=5"), undefined);
     assert.match((await hintOf("GET", "/api/runs?status=failed")) ?? "", /threw, called_back, .*\/api\/failures/);
     assert.equal(await hintOf("GET", "/api/runs?status=failed,memory"), undefined);
