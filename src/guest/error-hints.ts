@@ -69,7 +69,8 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
 export function hintOf(error: ErrorMessage): string | undefined {
   const { message, cause, errors } = error;
   // For a failed fetch, only the cause helps.
-  if (cause?.["code"] === "ENOTFOUND") return `The cause: ${cause.message}. Check the name of the host.`;
+  if (cause?.["code"] === "ENOTFOUND" || cause?.["code"] === "EAI_AGAIN")
+    return `The cause: ${cause.message}. Check the name of the host.`;
   if (cause && cause.message !== "Invalid URL") return `The cause: ${cause.message}`;
   if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {

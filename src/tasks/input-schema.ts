@@ -91,6 +91,9 @@ const WITH_LIST = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const WITH_NAMES = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 const KEYWORDS = [...Object.keys(PLAIN), ...WITH_SCHEMA, ...WITH_LIST, ...WITH_NAMES];
 
+const NO_OBJECT =
+  'must have the type "object", because the arguments of a tool are an object: {"type": "object", "properties": {"n": {"type": "number"}}}';
+
 /**
  * Returns the first fault of the schema of an input, or null. A schema that passes can be evaluated, but may take any time:
  * see `input-check.ts`.
@@ -100,7 +103,7 @@ export function faultOfInputSchema(schema: unknown): string | null {
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > MAX_BYTES) return `has ${bytes} bytes as JSON; at most ${MAX_BYTES} are allowed`;
   if (isDeeper(schema, MAX_DEPTH)) return `has more than ${MAX_DEPTH} levels`;
-  if (schema["type"] !== "object") return 'must have the type "object", because the arguments of a tool are an object';
+  if (schema["type"] !== "object") return NO_OBJECT;
   return faultAt(schema, "", schema);
 }
 

@@ -559,6 +559,13 @@ describe("code", () => {
   const rows: readonly [string, number, string, RegExp][] = [
     ['throw "oops"', 500, "task_threw", /threw a string and no Error: oops.*Throw an Error/s],
     ["return Promise.reject(undefined)", 500, "task_threw", /threw a undefined|Throw an Error/],
+    ['await fetch("http://nowhere.invalid/")', 500, "task_threw", /nowhere\.invalid\. Check the name of the host/],
+    [
+      "const { createInterface } = require('node:readline/promises');\nreturn createInterface(process.stdin).question('?')",
+      500,
+      "task_stalled",
+      /has no stdin/,
+    ],
     ["return len([1])", 500, "task_threw", /looks like Python/],
     ["const ok = True;\nreturn ok", 500, "task_threw", /looks like Python/],
     ["return data.x", 500, "task_threw", /context\.data/],

@@ -52,6 +52,7 @@ describe("an error says what to do", () => {
       return assertProblem(answer, 400, "request_invalid").detail;
     };
     assert.match(await put({ cron: "* * * * *" }), /no schedule; let cron call/);
+    assert.match(await put({ input: { n: { type: "number" } } }), /\{"type": "object", "properties": /);
     assert.match(await put({ secrets: ["A"] }), /such as \{"API_KEY": "value"\}/);
     const json = { code: "1", timeout: "5s" };
     const answer = await service.request("POST", "/api/run/demo", { json });
