@@ -129,7 +129,7 @@ describe("a console with a port of its own", () => {
     await using tab = await openTab(browser, `http://localhost:${applicationPort}/?${embedded}`);
     const frame = tab.page.frameLocator("iframe");
     await frame.getByRole("heading", { level: 1 }).waitFor();
-    await frame.getByRole("link", { name: "Playground" }).waitFor();
+    await frame.getByRole("link", { name: "Playground", exact: true }).waitFor();
     await using other = await openTab(browser, `http://127.0.0.1:${applicationPort}/?${embedded}`);
     await settled(other.page);
     assert.ok(other.complaints.some((line) => line.includes("frame-ancestors")));

@@ -75,6 +75,9 @@ describe("the link to Redis", { skip: await missing("redis-server") }, () => {
       "",
       "--cluster-enabled",
       "yes",
+      // The default is the port plus 10,000, which a client of another test may have.
+      "--cluster-port",
+      String(await freePort()),
       "--cluster-announce-ip",
       "127.0.0.1",
     ]);

@@ -116,9 +116,7 @@ function LastDay() {
               <Figure title="p99 of a run" value={quantile(total.durations, 0.99)} />
             </div>
             {entries.length === 0 ? (
-              <p class="empty">
-                No runs yet. {can("run") && <a href={linkTo("playground")}>The playground makes the first one.</a>}
-              </p>
+              <p class="empty">No runs yet. {can("run") && <a href={linkTo("playground")}>Make the first one.</a>}</p>
             ) : (
               <>
                 <Suspense fallback={<div class="chart" />}>

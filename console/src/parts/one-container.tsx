@@ -23,8 +23,8 @@ export function OneContainer({ container }: { readonly container: string }) {
         <h1>{container}</h1>
         <div class="actions">
           {can("run") && <a href={linkTo("playground")}>Run code</a>}
-          {can("logs") && <a href={linkTo("errors", [], { container })}>Errors</a>}
-          {can("logs") && <a href={linkTo("usage", [], { container })}>Usage</a>}
+          {can("logs") && <a href={linkTo("errors", [], { container })}>What failed</a>}
+          {can("logs") && <a href={linkTo("usage", [], { container })}>What it used</a>}
         </div>
       </div>
       <div class="columns">
@@ -232,7 +232,7 @@ function Latest({ container }: { readonly container: string }) {
       <div class="head">
         <h2>Latest runs</h2>
         <div class="actions">
-          <a href={linkTo("runs", [], { container })}>All runs</a>
+          <a href={linkTo("runs", [], { container })}>Full history</a>
           <a href={linkTo("runs", [], { container, live: "1" })}>Live tail</a>
         </div>
       </div>

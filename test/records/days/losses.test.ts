@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { it } from "node:test";
-import type { Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 
 import { dayOf, nameOf } from "../../../src/records/days/day.ts";
 import type { ThreadRequest } from "../../../src/records/request-thread.ts";
@@ -129,6 +129,16 @@ function endAtBatch(thread: Worker): void {
   };
 }
 
+/** Ends each thread as soon as it has a batch, also a thread that has just been started for it. */
+function endAtEveryBatch(): Disposable {
+  const post = Object.getOwnPropertyDescriptor(Worker.prototype, "postMessage")!.value as Worker["postMessage"];
+  Worker.prototype.postMessage = function (this: Worker, message: ThreadRequest): void {
+    post.call(this, message);
+    if (message.service === "runs") void this.terminate();
+  };
+  return { [Symbol.dispose]: () => void (Worker.prototype.postMessage = post) };
+}
+
 it("starts another writer thread when the thread ends, and loses no record that waits", async () => {
   const { opened, threads } = await withThreads();
   await using _ = opened;
@@ -153,16 +163,12 @@ it("drops a batch over which three threads have ended, and writes the next one",
   await using _ = opened;
   const { store } = opened;
   await addAll(store, [keptRun()]);
-  endAtBatch(threads[0]!);
-  // A thread gets its request before this process is told of it. A request other than the batch may come first.
-  const endNext = (thread: Worker): void => void (store.losses.dropped === 0 && thread.terminate());
-  process.on("worker", endNext);
+  const ending = endAtEveryBatch();
   try {
     store.add(keptRun());
-    // A thread that ends before it has the batch does not count, and the pauses between threads become longer.
     await until(() => store.losses.dropped > 0, "the batch is dropped", 90_000);
   } finally {
-    process.off("worker", endNext);
+    ending[Symbol.dispose]();
   }
   // The second thread is the reader.
   assert.ok(threads.length >= 4, `${threads.length} threads`);
