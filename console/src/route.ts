@@ -7,8 +7,13 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-const fragment = signal(location.hash);
-addEventListener("hashchange", () => (fragment.value = location.hash));
+const fragment = signal(placeOf(location.hash));
+addEventListener("hashchange", () => (fragment.value = placeOf(location.hash)));
+
+/** A token in the fragment is no place. It must not come back into the address with a change of the query. */
+function placeOf(hash: string): string {
+  return hash.startsWith("#token=") ? "" : hash;
+}
 
 export const route = computed((): Route => {
   const [path = "", query = ""] = fragment.value.replace(/^#\/?/, "").split("?");

@@ -50,11 +50,17 @@ export function client(): Caisson {
   return session.value.client;
 }
 
-/** Reads the token of the fragment or of this tab. */
+/** Signs in with the token of this tab, or of the fragment. */
 export async function restore(): Promise<void> {
   const kept = tabStorage.getItem(KEY);
   const given = tokenOfFragment();
   if (kept !== null) await signIn(kept).catch(() => {});
+  addEventListener("hashchange", () => void take(tokenOfFragment()));
+  await take(given);
+}
+
+/** Signs in with the token of a link, or asks first if another token is signed in. */
+async function take(given: string | null): Promise<void> {
   if (given === null || given === session.value?.token) return;
   if (session.value === null) await signIn(given).catch((error: Error) => (farewell.value = error.message));
   else offered.value = given;

@@ -8,7 +8,8 @@ interface Draft {
 }
 
 /** Returns the same run for other programs. None contains the token. */
-export function snippetsOf({ container, code, data, query }: Draft): Readonly<Record<string, string>> {
+export function snippetsOf({ container, code, data, query: typed }: Draft): Readonly<Record<string, string>> {
+  const query = encodedQuery(typed);
   const envelope = { code, ...(data.trim() === "" ? {} : { data: json(data) }), ...(query === "" ? {} : { query }) };
   const url = `${serviceUrl}/api/runs/${encodeURIComponent(container)}`;
   const options = [
@@ -32,6 +33,11 @@ const value = await caisson.run(${JSON.stringify(container)}, ${JSON.stringify(c
       2,
     ),
   };
+}
+
+/** Returns a query as a reader types it, such as `name=it's me`, in the form that a URL needs. */
+export function encodedQuery(typed: string): string {
+  return new URLSearchParams(typed).toString();
 }
 
 function json(text: string): unknown {

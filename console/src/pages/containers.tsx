@@ -2,6 +2,7 @@ import type { ContainerPage } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
 import { count } from "../format.ts";
+import { labelText } from "../label-text.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Field } from "../parts/field.tsx";
@@ -121,10 +122,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: "Labels",
-    cell: ({ labels }) =>
-      Object.entries(labels)
-        .map(([key, value]) => `${key}=${value}`)
-        .join(", "),
+    cell: ({ labels }) => labelText(labels),
   },
   { title: "Description", cell: ({ description }) => description ?? "" },
 ];

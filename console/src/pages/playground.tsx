@@ -11,7 +11,7 @@ import { Outcome } from "../parts/outcome.tsx";
 import { SaveTask } from "../parts/save-task.tsx";
 import { markOf } from "../run-mark.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
-import { snippetsOf } from "../snippets.ts";
+import { encodedQuery, snippetsOf } from "../snippets.ts";
 import { tabStorage } from "../tab-storage.ts";
 
 const KEPT = "caisson.playground";
@@ -41,7 +41,10 @@ export default function Playground() {
     refusal.value = null;
     try {
       const { container, code, data, query } = draft.value;
-      const options = { ...(data.trim() !== "" && { data: parsed(data) }), ...(query !== "" && { query }) };
+      const options = {
+        ...(data.trim() !== "" && { data: parsed(data) }),
+        ...(query !== "" && { query: encodedQuery(query) }),
+      };
       record.value = await client().record(container, code, { ...options, signal: abort.signal });
     } catch (error) {
       noticeRefusal(error);

@@ -1,7 +1,9 @@
 import { lazy, Suspense } from "preact/compat";
 
+import { useAct } from "../act.ts";
 import { bytes, count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
+import { ActNote } from "../parts/act-note.tsx";
 import { Content } from "../parts/content.tsx";
 import { Choice, Field } from "../parts/field.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
@@ -28,6 +30,7 @@ interface Row extends Sum {
 /** Runs, processor time and network bytes over time. */
 export default function Usage() {
   const { query } = route.value;
+  const act = useAct();
   const by = (query.get("by") ?? "container") as By;
   const range = RANGES[query.get("range") ?? "day"] ?? RANGES["day"]!;
   const container = onlyContainer.value ?? query.get("container") ?? "";
@@ -39,11 +42,12 @@ export default function Usage() {
       <div class="head">
         <h1>Usage</h1>
         <div class="actions">
-          <button type="button" onClick={() => void saveCsv(request)}>
+          <button type="button" onClick={() => void act.run(() => saveCsv(request))} disabled={act.isBusy}>
             CSV
           </button>
         </div>
       </div>
+      <ActNote of={act} />
       <div class="filters">
         <Choice
           label="By"
@@ -95,16 +99,18 @@ function nameOf({ container, task, token }: Entry, by: By): string {
   return `${container}, ${token ?? "without a token"}`;
 }
 
-/** Saves what the service answers as CSV. */
-async function saveCsv(query: Readonly<Record<string, string>>): Promise<void> {
+/** Saves what the service answers as CSV. @throws {Error} if the service refuses it */
+async function saveCsv(query: Readonly<Record<string, string>>): Promise<string> {
   const response = await fetch(`${serviceUrl}/api/usage?${new URLSearchParams(query).toString()}`, {
     headers: { authorization: `Bearer ${session.value!.token}`, accept: "text/csv" },
   });
+  if (!response.ok) throw new Error(`The service answered with status ${response.status}.`);
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
   link.download = "usage.csv";
   link.click();
   URL.revokeObjectURL(link.href);
+  return "Saved as usage.csv.";
 }
 
 const COLUMNS: readonly Column<Row>[] = [

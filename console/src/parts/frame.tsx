@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Page } from "../pages.ts";
 import { linkTo } from "../route.ts";
-import { session, signOut } from "../session.ts";
+import { session, setting, signOut } from "../session.ts";
 import { Brand } from "./brand.tsx";
 import { ConfirmDialog } from "./confirm.tsx";
 
@@ -23,6 +23,8 @@ export function Frame({ pages, current, container, children }: FrameProps) {
   useEffect(() => {
     const link = nav.current!.querySelector<HTMLElement>("[aria-current]");
     if (link) nav.current!.scrollLeft = link.offsetLeft - (nav.current!.clientWidth - link.offsetWidth) / 2;
+    const title = pages.find(({ id }) => id === current)?.title;
+    document.title = `${title} - ${setting("title") ?? "caisson"}`;
   }, [current]);
   return (
     <div class="frame">

@@ -1,5 +1,3 @@
-import { useSignal } from "@preact/signals";
-
 import { useAct } from "../act.ts";
 import { ago } from "../format.ts";
 import { useLoad } from "../load.ts";
@@ -7,12 +5,11 @@ import { linkTo } from "../route.ts";
 import { can, client, isAdmin } from "../session.ts";
 import { ActNote } from "./act-note.tsx";
 import { confirm } from "./confirm.tsx";
+import { ContainerPolicy } from "./container-policy.tsx";
 import { Content } from "./content.tsx";
-import { Field } from "./field.tsx";
 import { Gauges } from "./gauges.tsx";
 import { RunTable } from "./run-table.tsx";
 
-const WINDOWS = ["second", "minute", "hour", "day", "week", "month"] as const;
 const EVERY_MS = 5_000;
 
 /** One container: its limits, what may be changed, its latest runs, its tasks and tokens. */
@@ -29,7 +26,7 @@ export function OneContainer({ container }: { readonly container: string }) {
       </div>
       <div class="columns">
         {can("limits") && <Limits container={container} />}
-        {isAdmin.value && <Policy container={container} />}
+        {isAdmin.value && <ContainerPolicy container={container} />}
       </div>
       {can("tasks") && <TasksOf container={container} />}
       {can("logs") && <Latest container={container} />}
@@ -67,125 +64,6 @@ function Limits({ container }: { readonly container: string }) {
         )}
       </div>
       <Content of={state}>{(value) => <Gauges state={value} />}</Content>
-      <ActNote of={act} />
-    </section>
-  );
-}
-
-function Policy({ container }: { readonly container: string }) {
-  const policy = useLoad((signal) => client().containers.get(container, { signal }), [container]);
-  const changes = useSignal<Readonly<Record<string, string>>>({});
-  const description = useSignal<string | null>(null);
-  const act = useAct();
-  const save = (event: Event): void => {
-    event.preventDefault();
-    void act.run(async () => {
-      const limits = Object.fromEntries(
-        Object.entries(changes.value).map(([window, text]) => [window, text === "" ? null : Number(text)]),
-      );
-      const patch = {
-        limits,
-        ...(description.value !== null && { description: description.value === "" ? null : description.value }),
-      };
-      await client().containers.update(container, patch);
-      [changes.value, description.value] = [{}, null];
-      policy.reload();
-      return "The policy applies from the next run on.";
-    });
-  };
-  const change = (
-    work: () => Promise<unknown>,
-    title: string,
-    destroys: string,
-    button: string,
-    done: string,
-  ): void => {
-    void act.run(async () => {
-      if (!(await confirm(title, destroys, button))) return null;
-      await work();
-      policy.reload();
-      return done;
-    });
-  };
-  const { containers } = client();
-  return (
-    <section class="card" aria-label="Policy">
-      <h2>Policy</h2>
-      <Content of={policy}>
-        {(value) => (
-          <form class="fields" onSubmit={save}>
-            {value.suspended !== null && (
-              <p class="notice">Suspended {ago(value.suspended.at)}: every run is refused.</p>
-            )}
-            <div class="cards">
-              {WINDOWS.map((window) => (
-                <Field
-                  key={window}
-                  label={`Runs a ${window}`}
-                  value={changes.value[window] ?? String(value.limits[window] ?? "")}
-                  pattern="[1-9][0-9]*"
-                  onInput={(text) => (changes.value = { ...changes.value, [window]: text })}
-                />
-              ))}
-            </div>
-            <Field
-              label="Description"
-              value={description.value ?? value.description ?? ""}
-              onInput={(text) => (description.value = text)}
-            />
-            <div class="actions">
-              <button type="submit" class="primary" disabled={act.isBusy}>
-                Save policy
-              </button>
-              {value.suspended === null ? (
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() =>
-                    change(
-                      () => containers.suspend(container, { now: true }),
-                      `Suspend ${container}?`,
-                      "Every run is refused until you resume the container. Runs in flight end now.",
-                      "Suspend",
-                      "The container is suspended.",
-                    )
-                  }
-                >
-                  Suspend
-                </button>
-              ) : (
-                <button
-                  type="button"
-                  onClick={() =>
-                    void act.run(async () => {
-                      await containers.resume(container);
-                      policy.reload();
-                      return "The container takes runs again.";
-                    })
-                  }
-                >
-                  Resume
-                </button>
-              )}
-              <button
-                type="button"
-                class="danger"
-                onClick={() =>
-                  change(
-                    () => containers.restart(container),
-                    `Restart ${container}?`,
-                    "Its guests are replaced, and the state of its modules is lost. Runs in flight finish first.",
-                    "Restart",
-                    "The next run gets a new guest.",
-                  )
-                }
-              >
-                Restart
-              </button>
-            </div>
-          </form>
-        )}
-      </Content>
       <ActNote of={act} />
     </section>
   );

@@ -8,6 +8,9 @@ import { confirm } from "./confirm.tsx";
 import { Content } from "./content.tsx";
 import { Gauges } from "./gauges.tsx";
 
+/** A family with more is not counted to its end before the question. */
+const MOST_COUNTED = 1_000;
+
 /** One token: what it may do, how it was used, and its end. */
 export function OneToken({ jti }: { readonly jti: string }) {
   const token = useLoad((signal) => client().tokens.get(jti, { signal }), [jti]);
@@ -15,8 +18,7 @@ export function OneToken({ jti }: { readonly jti: string }) {
   const act = useAct();
   const revoke = (): void => {
     void act.run(async () => {
-      const destroys =
-        "The token and all tokens below it end at once and for good, with the named tasks that run under them.";
+      const destroys = `The token ends at once and for good. ${await fallsWith(jti)}`;
       if (!(await confirm("Revoke this token?", destroys, "Revoke"))) return null;
       await client().tokens.revoke(jti);
       if (jti === session.value?.jti) signOut("You revoked the token of this session.");
@@ -98,4 +100,18 @@ export function OneToken({ jti }: { readonly jti: string }) {
       </Content>
     </>
   );
+}
+
+/** Returns what ends together with a token, as a sentence. */
+async function fallsWith(jti: string): Promise<string> {
+  let [tokens, tasks, isMore] = [0, 0, false];
+  for await (const { claims, revoked } of client().tokens.list({ limit: 200 })) {
+    if (revoked !== null || !claims.parents.includes(jti)) continue;
+    if (claims.task === null) tokens++;
+    else tasks++;
+    isMore = tokens + tasks >= MOST_COUNTED;
+    if (isMore) break;
+  }
+  if (tokens + tasks === 0) return "No other token and no named task ends with it.";
+  return `With it end ${isMore ? "at least " : ""}${count(tokens)} tokens below it and ${count(tasks)} named tasks.`;
 }

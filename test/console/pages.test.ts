@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, it } from "node:test";
+import { promisify } from "node:util";
+
+import type { Browser } from "playwright-core";
+
+import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { openBrowser, openConsole, openPage, openPlace, type Tab } from "./console-browser.ts";
+
+let service: Service;
+let browser: Browser;
+let tab: Tab;
+
+before(async () => {
+  [service, browser] = await Promise.all([startService(NO_WALL), openBrowser()]);
+  tab = await openConsole(browser, service.url, service.admin);
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+it("the playground copies the same run for a shell, the command line, the client and MCP, without the token", async () => {
+  const { page, context } = tab;
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await openPage(page, "Playground");
+  await page.getByLabel("Query").fill("who=it's you");
+  await page.getByText("Copy as").click();
+  const copied: Record<string, string> = {};
+  for (const name of ["curl", "command line", "client", "MCP"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.getByText("Copied").waitFor();
+    copied[name] = await page.evaluate<string>("navigator.clipboard.readText()");
+    await page.getByText("Copied").waitFor({ state: "detached" });
+  }
+  assert.ok(!JSON.stringify(copied).includes(service.admin));
+  const shell = async (command: string): Promise<string> => {
+    const env = { ...process.env, TOKEN: service.admin };
+    return (await promisify(execFile)("sh", ["-c", command], { env })).stdout;
+  };
+  const answered = await shell(copied["curl"]!);
+  const { result } = JSON.parse(answered) as { result: unknown };
+  assert.deepEqual(result, { total: 42 }, answered);
+  const printed = await shell(copied["command line"]!.replace("caisson run", "scripts/node dist/main.js run"));
+  assert.deepEqual(JSON.parse(printed), { total: 42 });
+  assert.match(copied["client"]!, /new Caisson\(/);
+  assert.ok(copied["MCP"]!.includes(`${service.url}/mcp/demo`));
+});
+
+it("a policy is changed on the page of its container, and nothing is suspended before the reader confirms it", async () => {
+  const { page } = tab;
+  await service.request("PATCH", "/api/containers/acme", { json: { labels: { plan: "free", team: "web" } } });
+  await openPlace(page, "containers/acme", "acme");
+  await page.getByLabel("Runs a minute").fill("60");
+  await page.getByLabel("Labels").fill("plan=pro");
+  await page.getByRole("button", { name: "Save policy" }).click();
+  await page.getByText("The policy applies").waitFor();
+  const read = async (): Promise<{ limits: object; labels: object; suspended: object | null }> =>
+    (await service.request("GET", "/api/containers/acme")).json() as never;
+  const { limits, labels } = await read();
+  assert.deepEqual([limits, labels], [{ minute: 60 }, { plan: "pro" }]);
+  await page.getByRole("meter", { name: "minute: 60 of 60 left" }).waitFor();
+
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await dialog.getByText("Runs in flight end now").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal((await read()).suspended, null);
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await dialog.getByRole("button", { name: "Suspend" }).click();
+  await page.getByText("every run is refused").waitFor();
+  assert.equal((await service.run("acme", "1")).status, 403);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByText("takes runs again").waitFor();
+  assert.equal((await service.run("acme", "1")).status, 200);
+});
+
+it("the live tail shows lines and ends of runs as they come", async () => {
+  const { page } = tab;
+  await openPlace(page, "runs?container=acme", "Runs");
+  await page.getByRole("button", { name: "Live tail" }).click();
+  await page.getByText("Connected").waitFor();
+  await service.run("acme", "console.log('a line to follow'); throw new Error('an end to follow')");
+  const list = page.getByRole("list", { name: "Live tail" });
+  await list.getByText("a line to follow").waitFor();
+  await list.getByText("an end to follow").waitFor();
+});
+
+it("a token is issued with its permissions in plain words, shown once, and revoked with what falls with it", async () => {
+  const { page } = tab;
+  await openPage(page, "Tokens");
+  await page.getByLabel("Preset").selectOption({ label: "Webhook owner: writes and runs tasks" });
+  await page.getByLabel("Containers").fill("acme");
+  await page.getByText("create, change and delete named tasks").waitFor();
+  await page.getByRole("button", { name: "Issue token" }).click();
+  const token = (await page.getByLabel("The new token").textContent())!;
+  const task = { json: { code: "1" }, token };
+  assert.equal((await service.request("PUT", "/api/tasks/acme/t", task)).status, 201);
+  const { jti } = JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string };
+  await openPlace(page, `tokens/${jti}`, jti);
+  assert.ok(!(await page.content()).includes(token));
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByText("0 tokens below it and 1 named tasks").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("heading", { name: "Issued tokens" }).waitFor();
+  assert.equal((await service.run("acme", "1", { token })).status, 403);
+  assert.deepEqual(tab.complaints, []);
+});
