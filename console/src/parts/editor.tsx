@@ -27,7 +27,7 @@ export interface Mark {
   readonly message: string;
 }
 
-interface EditorProps {
+export interface EditorProps {
   readonly label: string;
   /** The text at first, and when `revision` changes. In between, the reader changes it. */
   readonly value: string;
