@@ -1,8 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
-import { ByteCache } from "../byte-cache.ts";
 import { Problem } from "../errors.ts";
-import { type MemberFault, refuseFaults } from "../members.ts";
+import { refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
 import { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
@@ -11,23 +10,25 @@ import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
 import { changesNothing, taskKeepingSecrets } from "./changes.ts";
+import { codeOfChange } from "./code-of-change.ts";
 import {
   type Before,
   type Definition,
   definitionOf,
   type TaskChange,
-  limitsToRequest,
   type TaskRef,
   taskPayload,
 } from "./definition.ts";
 import { mayHandleFetch } from "./fetch-handler.ts";
+import { membersOf } from "./members-of-version.ts";
 import { noSuchTask, noSuchVersion } from "./not-found.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
-import { bytesOfCode, isPacked, packed, type TaskCode, unpacked } from "./task-code.ts";
+import { isPacked, packed, type TaskCode } from "./task-code.ts";
+import { TaskReader } from "./task-reader.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
 import { droppedSecrets, overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
-import { describing, ownerOf, pinOf, type Task, taskOf, type TaskRecord } from "./task.ts";
+import { describing, ownerOf, type Task, type TaskRecord } from "./task.ts";
 
 export interface TasksOptions {
   /** The most bytes of a task's code. */
@@ -70,16 +71,6 @@ export interface Changed {
 /** Checks the code of a request before it is stored. */
 export type CodeCheck = (code: TaskCode) => Promise<void>;
 
-/** The bytes of code of recently run tasks in memory, so that it is not read from the store at each run. */
-const CODE_BYTES = 32 * 2 ** 20;
-/** The bytes of read tasks in memory. A caller may have many tasks, each with params of tens of kilobytes. */
-const READ_BYTES = 32 * 2 ** 20;
-/** The estimated memory for each character of a task's record: the text, and about the same again for the parsed record. */
-const BYTES_PER_CHAR = 4;
-/** The length from which a record gets its own turn of the event loop: strangers may request many big public tasks at once. */
-const BIG_RECORD_CHARS = 8_192;
-/** The name under which records wait for their turn, because their family is known only after reading. */
-const RECORDS = "records";
 /** How often a change is tried again when another caller changes the task at the same time. */
 const ATTEMPTS = 10;
 
@@ -89,32 +80,19 @@ export class Tasks {
   readonly #tokens: Tokens;
   readonly #options: TasksOptions;
   readonly #nowMs: () => number;
-  /** The code by digest, so that the same code is in memory once. */
-  readonly #codes = new ByteCache<TaskCode>(CODE_BYTES);
-  /** The tasks by record: as long as a task is the same, so is its caller, which caches what it derives from the token. */
-  readonly #read = new ByteCache<Task>(READ_BYTES);
+  readonly #reader: TaskReader;
 
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
     this.#store = store;
     this.#tokens = tokens;
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
+    this.#reader = new TaskReader(store, tokens.store);
   }
 
   /** Returns the current task, or null: at once if the store is local and the record small. @throws {Problem} `store_unavailable` */
   find(container: string, name: string): Task | null | Promise<Task | null> {
-    const found = this.#store.newest(container, name);
-    return found instanceof Promise
-      ? found.then((record) => this.#readRecord(record, container))
-      : this.#readRecord(found, container);
-  }
-
-  /** Reads a record, at once unless that takes milliseconds: then in a turn of the event loop without another such record. */
-  #readRecord(record: string | null, container: string): Task | null | Promise<Task | null> {
-    if (record === null) return null;
-    if (record.length <= BIG_RECORD_CHARS || this.#read.get(record)) return this.#taskOf(record);
-    // The token family is not known yet, and callers of one container must not make those of all others wait.
-    return nextTurn(`${RECORDS} ${container}`).then(() => this.#taskOf(record));
+    return this.#reader.find(container, name);
   }
 
   /**
@@ -124,18 +102,8 @@ export class Tasks {
    * @param holder the `holder` argument of `nextTurn`
    * @throws {Problem} `not_found` when it was deleted in the meantime.
    */
-  async codeOf(task: Task, holder: string): Promise<TaskCode> {
-    // A text may have the digest of packed code, which means something else.
-    const digest = `${pinOf(task).sha256!}${task.packed ? " packed" : ""}`;
-    const cached = this.#codes.get(digest);
-    if (cached) return cached;
-    await nextTurn(holder);
-    const stored = await this.#store.version(task.container, task.name, task.version);
-    if (typeof stored?.code !== "string")
-      throw new Problem("not_found", "the task was changed or deleted in the meantime");
-    const code = unpacked(stored.code, task.packed);
-    // Twice, because a run keeps the bytes of the text too.
-    return this.#codes.add(digest, code, 2 * bytesOfCode(code), task.caller.family);
+  codeOf(task: Task, holder: string): Promise<TaskCode> {
+    return this.#reader.codeOf(task, holder);
   }
 
   /**
@@ -171,25 +139,7 @@ export class Tasks {
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : noSuchTask();
-    const { caller, public: isPublic, errors, record, packed: wasPacked, ...rest } = this.#parsed(stored.record);
-    const { labels, description, tool, input } = rest;
-    const { net, fresh, params, code, timeout } = caller.claims;
-    const text = stored.code === null ? code : unpacked(stored.code, wasPacked);
-    const members = {
-      ...text,
-      limits: limitsToRequest(caller.claims, by.claims),
-      timeout,
-      net,
-      fresh,
-      params,
-      public: isPublic,
-      errors,
-      record,
-      labels,
-      description,
-      tool,
-      input,
-    };
+    const members = membersOf(this.#reader.parsed(stored.record), stored.code, by.claims);
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
     return (await this.#change(at, read, by, { condition, mayBeUnchanged: false })).task;
@@ -202,12 +152,12 @@ export class Tasks {
   async *versions({ container, name }: TaskRef, by: Caller): AsyncGenerator<Task> {
     for (const record of await this.#store.versions(container, name)) {
       await nextTurn(by.family);
-      yield this.#parsed(record);
+      yield this.#reader.parsed(record);
     }
   }
 
   async list(container: string, after: string, count: number): Promise<Task[]> {
-    return (await this.#store.list(container, after, count)).map((record) => this.#parsed(record));
+    return (await this.#store.list(container, after, count)).map((record) => this.#reader.parsed(record));
   }
 
   /** Returns how the token of a task has ended. Both may be true. @throws {Problem} `store_unavailable` when that is unknown. */
@@ -274,7 +224,8 @@ export class Tasks {
     const newest = await this.find(at.container, at.name);
     condition(newest?.etag ?? null);
     const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
-    const change = await this.#changeOf(read, active, by.family);
+    const codeOf = (task: Task): Promise<TaskCode> => this.codeOf(task, by.family);
+    const change = await codeOfChange(read, active, codeOf, this.#options.codeLimit, by.family);
     const before = { newest, active };
     const definition = definitionOf(at, change, before, by.claims, this.#nowMs());
     const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
@@ -284,34 +235,6 @@ export class Tasks {
       exceeding: [...definition.exceeding, ...overriding],
     });
     return { definition, change, before };
-  }
-
-  async #changeOf({ members, faults }: ReadTask, active: Task | null, holder: string): Promise<TaskChange> {
-    const { code: text, modules, typescript, ...others } = members;
-    const isFaulty = faults.some(({ member }) => member === "code" || member === "url");
-    const before = members.url === undefined && !isFaulty && active?.inline ? await this.codeOf(active, holder) : null;
-    const base = text === undefined ? before : { modules: null, typescript: false, ...before, code: text };
-    if (base === null) {
-      const more = modules || typescript ? [...faults, ...ofNoCode(members)] : faults;
-      return { ...others, code: null, sha256Of: null, faults: more };
-    }
-    const code: TaskCode = {
-      code: base.code,
-      modules: (modules === undefined ? base.modules : nonEmpty(modules)) ?? null,
-      typescript: typescript ?? base.typescript,
-    };
-    // A megabyte is packed, digested and compared in milliseconds.
-    await nextTurn(holder);
-    const sha256Of = createHash("sha256").update(packed(code)).digest("hex");
-    return { ...others, code, sha256Of, faults: [...faults, ...this.#faultsOfSize(code)] };
-  }
-
-  *#faultsOfSize(code: TaskCode): Generator<MemberFault> {
-    const { codeLimit } = this.#options;
-    const bytes = bytesOfCode(code);
-    // Of a text alone the request has the fault.
-    if (code.modules === null || bytes <= codeLimit) return;
-    yield { member: "modules", detail: `have ${bytes} bytes with the code; at most ${codeLimit} are allowed` };
   }
 
   /** @returns null if another change was stored first. Nothing has changed then. */
@@ -344,7 +267,7 @@ export class Tasks {
     await tokenStore.record(payload, byJti, this.#nowMs(), kids, this.#options.familyTasks);
     if (newest && newest.caller.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (active && active.owner.jti !== secretsId) await vault.set(active.owner, {});
-    return this.#parsed(stored.record);
+    return this.#reader.parsed(stored.record);
   }
 
   #roomOf(by: Caller): TaskRoom {
@@ -357,35 +280,10 @@ export class Tasks {
     await this.#tokens.revoke(claims.jti, by.claims.jti);
     await this.#tokens.store.retire(claims.jti, this.#nowMs());
   }
-
-  #parsed(record: string): Task {
-    return taskOf(record, this.#tokens.store);
-  }
-
-  #taskOf(record: string): Task {
-    const cached = this.#read.get(record);
-    if (cached) return cached;
-    const task = this.#parsed(record);
-    return this.#read.add(record, task, record.length * BYTES_PER_CHAR, task.caller.family);
-  }
 }
 
 function isCodeGiven(members: TaskMembers): boolean {
   return members.code !== undefined || members.modules !== undefined || members.typescript !== undefined;
-}
-
-function nonEmpty(modules: TaskMembers["modules"]): TaskMembers["modules"] {
-  return modules && Object.keys(modules).length > 0 ? modules : null;
-}
-
-/** Returns the faults of members that describe code, of a task that has none. */
-function ofNoCode({ modules, typescript, url }: TaskMembers): MemberFault[] {
-  const detail = "belongs to code in the task, and the task has none";
-  const faults: MemberFault[] = [];
-  // For modules together with url, the request has the fault.
-  if (modules && url === undefined) faults.push({ member: "modules", detail: detail.replace("belongs", "belong") });
-  if (typescript) faults.push({ member: "typescript", detail });
-  return faults;
 }
 
 function chainOf(by: Claims): string[] {
