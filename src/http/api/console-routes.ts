@@ -1,16 +1,7 @@
 import { answerFile, answerPage } from "../console/console-answers.ts";
 import { INDEX, indexPage, wantsPage } from "./index-page.ts";
-import {
-  type Api,
-  type ApiDependencies,
-  json,
-  lastSegment,
-  notFound,
-  problem,
-  resource,
-  sendShared,
-  text,
-} from "./route.ts";
+import { notFound } from "./refused-paths.ts";
+import { type Api, type ApiDependencies, json, lastSegment, problem, resource, sendShared, text } from "./route.ts";
 
 /** Serves the web console and its files, unless it has a separate port; `GET /` is JSON for programs. */
 export function serveConsole(api: Api, { config, consoleLogo }: ApiDependencies): void {

@@ -35,12 +35,10 @@ import { parseTarget } from "../target.ts";
 import type { ToolRun } from "../tool-run.ts";
 import { limitsItself, setOwner } from "../unread.ts";
 import { endCount, endPart, type FamilyRequests } from "./family-requests.ts";
-import { methodHint } from "./method-hints.ts";
 import { isMetricsToken } from "./metrics-token.ts";
-import { nearPath } from "./near-path.ts";
-import { otherPathHint } from "./other-paths.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
+import { methodNotAllowed, slashAtEnd } from "./refused-paths.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -101,26 +99,6 @@ export interface ApiDependencies {
 export type Call = Context<{ Bindings: HttpBindings }>;
 export type Handler = (call: Call) => Promise<Response> | Response;
 export type Api = Hono<{ Bindings: HttpBindings }>;
-
-/** @param paths the paths of the service, of which a similar one may be meant */
-export function notFound(path: string, paths: readonly string[] = []): Problem {
-  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`, {
-    hint: otherPathHint(path) ?? nearHint(path, paths),
-  });
-}
-
-function nearHint(path: string, paths: readonly string[]): string {
-  const near = nearPath(path, paths);
-  return near === null || near === path ? "GET /openapi.json lists the paths." : `Did you mean ${near}?`;
-}
-
-export function methodNotAllowed(method: string, path: string, allow: string): Problem {
-  const hint = methodHint(method, path);
-  return new Problem("method_not_allowed", `${method} is not allowed here; allowed methods: ${allow}`, {
-    headers: { Allow: allow },
-    ...(hint !== undefined && { hint }),
-  });
-}
 
 export function incomingOf(options: unknown): IncomingMessage {
   return (options as { env: HttpBindings }).env.incoming;
@@ -226,12 +204,6 @@ export async function audit(
 export function lastSegment(call: Call): string {
   const { path } = parseTarget(call.env.incoming.url!);
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function slashAtEnd(path: string): Problem {
-  return new Problem("not_found", `there is nothing at ${path.slice(0, 200)}`, {
-    hint: `Leave the slash at the end out, or write a name after it: ${path.slice(0, 200).replace(/\/+$/, "")}`,
-  });
 }
 
 /** Returns a segment of the path as the client sent it. @param at its index; the segment before the first slash has 0 */

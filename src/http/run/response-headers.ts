@@ -29,3 +29,14 @@ export function allowedHeaders(headers: readonly string[], isOfHandler: boolean 
   }
   return allowed;
 }
+
+/** Returns headers by name. A name that occurs again is joined as in RFC 9110, section 5.2. @param headers name, value, name, value */
+export function joinedHeaders(headers: readonly string[]): Record<string, string> {
+  const byName = new Map<string, string>();
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index]!.toLowerCase();
+    const known = byName.get(name);
+    byName.set(name, known === undefined ? headers[index + 1]! : `${known}, ${headers[index + 1]!}`);
+  }
+  return Object.fromEntries(byName);
+}

@@ -1,6 +1,5 @@
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Problem } from "../../errors.ts";
-import type { LimitSources } from "../../limits/origin.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import type { EndedRun } from "../../records/ended-run.ts";
 import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
@@ -11,9 +10,11 @@ import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { KeptInput } from "./kept-input.ts";
 import { recordError } from "./record-error.ts";
 import { redactionOf } from "./redactions.ts";
+import { joinedHeaders } from "./response-headers.ts";
 import { limitsOf } from "./run-limits.ts";
 import { type MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
+import type { Admission, TracedRun } from "./traced-run.ts";
 
 /** The approximate memory of a line in addition to its text. */
 const LINE_BYTES = 64;
@@ -28,35 +29,6 @@ const LATIN_1 = /^[\0-\xff]*$/;
 const NONE_LEFT: ConsoleLine[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
-
-/** The run that a trace is about. */
-export interface TracedRun {
-  readonly run: string;
-  readonly container: string;
-  readonly task: { readonly name: string; readonly version: number | null } | null;
-  readonly bearer: Caller | null;
-  /** The network of a client without a token; null if the client has a token. */
-  readonly network: string | null;
-  /** The tokens that the run is counted for. */
-  readonly callers: readonly Caller[];
-  readonly traceparent: string | null;
-  /** The caller's name for the submitted text, or null. */
-  readonly file: string | null;
-  readonly usage: readonly KeyUsage[];
-}
-
-/** The admission of a run. */
-export interface Admission extends LimitSources {
-  /** The name of this node. */
-  readonly node: string;
-  /** When the request arrived, on the clock of `performance.now()`. */
-  readonly arrivedMs: number;
-  /** On the same clock. */
-  readonly nowMs: number;
-  readonly unixMs: number;
-  /** The bytes of console lines that are kept. The guest may send more; they go to the operator's log only. */
-  readonly consoleLimit: number;
-}
 
 /** What happened in an admitted run. It outlives the request, so it must not refer to the request. */
 export class RunTrace implements EndedRun {
@@ -286,7 +258,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     token: trace.token,
     status: trace.status,
     resultType: trace.resultType,
-    response: trace.response && { status: trace.response.status, headers: pairs(trace.response.headers) },
+    response: trace.response && { status: trace.response.status, headers: joinedHeaders(trace.response.headers) },
     console: trace.lines,
     dropped: { lines: trace.droppedLines, bytes: trace.droppedBytes },
     error,
@@ -323,15 +295,4 @@ function textBytesOf(error: object): number {
 
 function tenths(milliseconds: number): number {
   return Math.max(0, Math.round(milliseconds * 10) / 10);
-}
-
-/** @param headers name, value, name, value. A name that occurs again is joined as in RFC 9110, section 5.2. */
-function pairs(headers: readonly string[]): Record<string, string> {
-  const byName = new Map<string, string>();
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index]!.toLowerCase();
-    const known = byName.get(name);
-    byName.set(name, known === undefined ? headers[index + 1]! : `${known}, ${headers[index + 1]!}`);
-  }
-  return Object.fromEntries(byName);
 }
