@@ -1,8 +1,11 @@
+import type { Config } from "./config.ts";
 import type { ContainerManager } from "./containers/container-manager.ts";
 import type { Pool } from "./containers/pool.ts";
 import type { RefusalReason } from "./egress/faults.ts";
+import { PROBLEMS } from "./error-codes.ts";
 import type { Audit } from "./records/audit/audit.ts";
 import type { Drain } from "./records/drain/drain.ts";
+import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
 import type { RecordStore } from "./records/store.ts";
 import type { Usage } from "./records/usage/usage.ts";
 import type { EgressCounts } from "./telemetry/egress-counts.ts";
@@ -11,7 +14,7 @@ import { exposition } from "./telemetry/metrics/exposition.ts";
 import { counter, type Family, gauge, histogram } from "./telemetry/metrics/family.ts";
 import type { Launches } from "./telemetry/metrics/launches.ts";
 import { processFamilies } from "./telemetry/metrics/process-families.ts";
-import type { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
+import { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
 import type { RunCounts } from "./telemetry/run-counts.ts";
 
 /** Everything that the metrics describe. They are read only while a collector asks. */
@@ -43,6 +46,16 @@ export interface MeasuredService {
 const REASONS: Readonly<Record<RefusalReason, 0>> = {
   ...{ host: 0, mode: 0, claim: 0, port: 0, address: 0, self: 0, limit: 0, over: 0 },
 };
+
+/** Returns the metrics to which runs add. @param containers the containers that have metrics of their own */
+export function metricsOfRuns(containers: Config["metricsContainers"]): RunMetrics {
+  return new RunMetrics({
+    outcomes: RUN_STATUSES.filter((status) => status !== "running"),
+    starts: GUEST_STARTS,
+    codes: Object.keys(PROBLEMS),
+    containers,
+  });
+}
 
 /** Returns all metrics in the text format of Prometheus. */
 export function metricsText(service: MeasuredService): Promise<string> {

@@ -10,16 +10,13 @@ import { refuseUnfinishedRestore } from "./backup/unfinished-restore.ts";
 import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
 import { ContainerManager } from "./containers/container-manager.ts";
-import type { GuestLimits } from "./containers/guest/guest-limits.ts";
-import { Guest } from "./containers/guest/guest.ts";
+import type { Guest } from "./containers/guest/guest.ts";
+import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
 import { probeGuests } from "./containers/guest/probe.ts";
 import { Pool } from "./containers/pool.ts";
 import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
-import type { Egress } from "./egress/gateway.ts";
-import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
-import { PROBLEMS } from "./error-codes.ts";
-import { Problem } from "./errors.ts";
+import { openHistory } from "./history.ts";
 import { FamilyRequests } from "./http/api/family-requests.ts";
 import type { ApiDependencies } from "./http/api/route.ts";
 import { Authenticator } from "./http/authenticator.ts";
@@ -29,7 +26,7 @@ import { consoleFiles } from "./http/console/console-files.ts";
 import { consoleUrlOf, listenForConsole } from "./http/console/console-server.ts";
 import { readLogo } from "./http/console/logo.ts";
 import { VERSION } from "./http/headers.ts";
-import { drained, listen, urlOf } from "./http/listen-and-drain.ts";
+import { drained, listen, listeningPorts, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { loadMcp } from "./http/mcp/mcp-routes.ts";
 import { OpenConnections } from "./http/open-connections.ts";
@@ -40,45 +37,35 @@ import { cancelRun, runningIn } from "./http/run/find-runs.ts";
 import { replaceGuests } from "./http/run/replace-guests.ts";
 import type { RunTrace } from "./http/run/run-trace.ts";
 import { RunTraces } from "./http/run/run-traces.ts";
+import { keyEvents } from "./key-events.ts";
 import { Limiter } from "./limits/limiter.ts";
 import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
-import { type MeasuredService, metricsText } from "./metrics.ts";
+import { type MeasuredService, metricsOfRuns, metricsText } from "./metrics.ts";
+import { openEgress, openSources } from "./network.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
 import { Restarts } from "./policies/restarts.ts";
-import type { Audit, AuditAction } from "./records/audit/audit.ts";
-import { StoredAudit } from "./records/audit/stored-audit.ts";
-import { openRecordStore } from "./records/days/day-store.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
-import { moveHistory } from "./records/move-history.ts";
-import { refuseNewerHistory } from "./records/newer-history.ts";
-import { RecordThreads } from "./records/record-threads.ts";
-import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
 import { Records } from "./records/records.ts";
-import { StoredUsage } from "./records/usage/stored-usage.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "./sandbox/launcher/descriptors.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
-import { giveUpRoot, type Identity, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
-import { isReadable, reachableFolder } from "./sandbox/reachable-folder.ts";
+import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.ts";
+import { isReadable } from "./sandbox/reachable-folder.ts";
 import { sandboxOptions } from "./sandbox/sandbox-options.ts";
-import type { GuestProcess, Sandbox, SandboxFacts } from "./sandbox/sandbox.ts";
+import type { SandboxFacts } from "./sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
 import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
-import { Sources } from "./source/fetch.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
-import { egressCounts } from "./telemetry/egress-counts.ts";
-import { type Log, openLog } from "./telemetry/log.ts";
+import { openLog } from "./telemetry/log.ts";
 import { EventLoopLag } from "./telemetry/metrics/event-loop-lag.ts";
 import { loadExposition } from "./telemetry/metrics/exposition.ts";
 import { Launches } from "./telemetry/metrics/launches.ts";
 import { readMetricsToken } from "./telemetry/metrics/read-token.ts";
-import { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
-import type { KeyEvents } from "./tokens/keys/watch-keys.ts";
 import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
 export interface Service {
@@ -96,8 +83,6 @@ export interface Service {
 
 const ADMIN_TOKEN = "admin.token";
 const SECRETS_KEY = "secrets.key";
-/** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
-const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
 
 /** Wires everything. @throws {Error} when a required resource is missing. */
 export async function startService(config: Config): Promise<Service> {
@@ -129,30 +114,21 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
   refuseUnfinishedRestore(folder, data);
-  const onFailure = (error: Error): void => log.pino.error(error.message);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
+  const onFailure = (error: Error): void => log.pino.error(error.message);
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
   const metricsToken = readMetricsToken(config.metricsToken);
   const consoleLogo = await readLogo(config.consoleLogo);
   const identity = isRoot ? await serviceIdentity(config.user, folder) : null;
-  const history = identity ? await historyFolder(data, identity, log) : folder;
-  refuseNewerHistory(history);
-  const threads = closers.adopt(new RecordThreads(history), (open) => open.close());
-  const usage = closers.adopt(new StoredUsage(threads, { ...config, onFailure }), (open) => open.close());
-  const recordStore = closers.adopt(openRecordStore(path.join(history, "runs"), threads, config), (open) =>
-    open.close(),
-  );
-  const audit = closers.adopt(new StoredAudit(threads, { ...config, onFailure }), (open) => open.close());
+  const history = closers.use(await openHistory(folder, data, identity, config, log));
+  const { recordStore, usage, audit } = history;
   const link = closers.adopt(await openRedis(config, log), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
   const onKeys = keyEvents(log, audit, () => tokens, path.join(folder, ADMIN_TOKEN));
   const tokens: Tokens = closers.adopt(
     await openTokens(folder, config.keys ?? undefined, {
-      registry: shared?.registry,
-      secrets: shared?.secrets,
-      familySecrets: config.familySecrets,
-      secretsKey: config.secretsKey ?? undefined,
-      onKeys,
+      ...{ registry: shared?.registry, secrets: shared?.secrets, familySecrets: config.familySecrets },
+      ...{ secretsKey: config.secretsKey ?? undefined, onKeys },
     }),
     (open) => open.close(),
   );
@@ -164,7 +140,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const taskOptions = { ...config, admitIssue: (by: Caller) => issueRate.admit(by) };
   const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
-  const copies = new CopiedDatabases(folder, shared !== null, history !== folder);
+  const copies = new CopiedDatabases(folder, shared !== null, history.folder !== folder);
   const databases = closers.adopt(copies, (open) => open.close());
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
@@ -189,10 +165,8 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   );
   const containers = closers.adopt(
     new ContainerManager(pool, {
-      concurrency: config.concurrency,
-      maxContainers: capacity.containers,
-      containerParties: config.containerParties,
-      idleMs: config.idleLimit,
+      ...{ concurrency: config.concurrency, maxContainers: capacity.containers },
+      ...{ containerParties: config.containerParties, idleMs: config.idleLimit },
       memoryReserveBytes: config.memoryReserve,
       caps: {
         containers: capacity.containersOfFamily,
@@ -208,21 +182,14 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const restarts = shared?.restarts ?? new Restarts();
   replaceGuests(policies, restarts, containers, guests);
 
-  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
   const kept = config.keepRuns === 0 ? null : recordStore;
+  const running = (container: string | null): RunTrace[] => runningIn(guests, container);
   const records = new Records({ store: kept, drain, bounds: config, running });
   const runIds = new RunIds();
-  const runMetrics = new RunMetrics({
-    outcomes: RUN_STATUSES.filter((status) => status !== "running"),
-    starts: GUEST_STARTS,
-    codes: Object.keys(PROBLEMS),
-    containers: config.metricsContainers,
-  });
+  const runMetrics = metricsOfRuns(config.metricsContainers);
   const node = config.nodeName ?? runIds.process;
-  const traces = closers.adopt(
-    new RunTraces({ config, policies, records, usage, metrics: runMetrics, guests, node }),
-    (open) => open.close(),
-  );
+  const traced = { config, policies, records, usage, metrics: runMetrics, guests, node };
+  const traces = closers.adopt(new RunTraces(traced), (open) => open.close());
   const nodes = await openNodes(config, link, tokens.keys, runIds.process, (silent) => log.pino.warn(silent));
   let draining = false;
   const trouble = (): ReturnType<ApiDependencies["trouble"]> => {
@@ -286,7 +253,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   const openConnections = new OpenConnections(server);
   // What is loaded later must be loaded now if the service's user cannot read it.
   if (identity && !(await isReadable(import.meta.filename, identity))) {
-    await Promise.all([threads.load(), loadExposition(), loadMcp(), consoleFiles()]);
+    await Promise.all([history.threads.load(), loadExposition(), loadMcp(), consoleFiles()]);
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -305,7 +272,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
   // As the service's user, whose socket it is.
   const backups = new BackupServer(
     {
-      ...{ release: VERSION, folder, history, databases, keys: tokens.keys.file },
+      ...{ release: VERSION, folder, history: history.folder, databases, keys: tokens.keys.file },
       secretsKey: config.secretsKey ?? path.join(folder, SECRETS_KEY),
       counts: () => (store instanceof EmbeddedLimitStore ? store.openFiles() : []),
     },
@@ -329,92 +296,4 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
       await closers.disposeAsync();
     },
   };
-}
-
-/** Returns the folder of the records of runs, the usage and the audit. They open files after the service has given up root. */
-async function historyFolder(data: string, identity: Identity, log: Log): Promise<string> {
-  const folder = await reachableFolder(data, identity);
-  // A relative path reaches the data folder below any folder.
-  if (folder === data) return ".";
-  if (moveHistory(".", folder)) await giveFolder(folder, identity);
-  log.pino.warn(
-    `records of runs, usage and audit are in ${folder}, because the service's user may not search the folders above ${data}`,
-  );
-  return folder;
-}
-
-function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {
-  return {
-    changed: () => {
-      const { signing, held } = tokens().keys;
-      const details = { signing: signing.kid, kids: [...held.values().map(({ kid }) => kid)] };
-      log.audit("the signing keys have changed", details);
-      void audit.add({
-        action: "signing keys changed" satisfies AuditAction,
-        by: null,
-        family: null,
-        client: null,
-        details,
-      });
-    },
-    settle: async () => {
-      // If its key was revoked, the administrative token is invalid, and the commands on this machine need a valid one.
-      await ensureAdminToken(adminTokenFile, tokens());
-    },
-    unsettled: (error) =>
-      log.pino.error(`${ADMIN_TOKEN} could not be renewed after its key was removed: ${error.message}`),
-    failed: (error) =>
-      log.pino.error(`the keys in force stay, because their changed file cannot be used: ${error.message}`),
-  };
-}
-
-async function launchGuest(sandbox: Sandbox, guests: Set<Guest>, limits: GuestLimits, egress: Egress): Promise<Guest> {
-  const guest = new Guest(await launchProcess(sandbox), limits, egress);
-  guests.add(guest);
-  void guest.process.exited.then(() => guests.delete(guest));
-  return guest.ready();
-}
-
-async function launchProcess(sandbox: Sandbox): Promise<GuestProcess> {
-  try {
-    return await sandbox.launch();
-  } catch (error) {
-    throw new Problem("sandbox_failed", "a container could not be started", { cause: error });
-  }
-}
-
-/** Returns the egress that all guests and `task_url` share. @param ownPorts returns the ports on which the service listens */
-function openEgress(config: Config, maxConnections: number, ownPorts: () => number[]): Egress {
-  const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
-  const ownPlaces = config.redis?.hosts ?? [];
-  return {
-    policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
-    limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
-    maxConnections,
-    counts: egressCounts(),
-  };
-}
-
-/** Returns the fetcher of `task_url`. */
-function openSources(config: Config, policy: EgressPolicy): Sources {
-  const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
-  return new Sources(
-    policy,
-    { ...FETCHING, maxBytes, urlMaxLength },
-    { maxFreshMs: config.taskUrlCacheTime, maxBytes: config.taskUrlCache, maxEntries: config.taskUrlCacheEntries },
-  );
-}
-
-function listeningPorts(server: Server): number[] {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? [address.port] : [];
-}
-
-/** Ends all guests, and waits until the kernel has removed them, so that their control groups can be removed too. */
-async function endAll(guests: Set<Guest>): Promise<void> {
-  const exits = [...guests].map((guest) => {
-    guest.end(new Problem("container_restarted", "the service stopped before the run had ended"));
-    return guest.process.exited;
-  });
-  await Promise.all(exits);
 }

@@ -55,6 +55,12 @@ export function urlOf(server: Server, secure: boolean): string {
   return `${secure ? "https" : "http"}://${host}:${port}`;
 }
 
+/** Returns the port on which the server listens; none if it does not listen, or listens on a socket. */
+export function listeningPorts(server: Server): number[] {
+  const address = server.address();
+  return typeof address === "object" && address !== null ? [address.port] : [];
+}
+
 /**
  * Stops accepting connections, serves the clients that are connected, and waits until the clients have read all
  * answers. Connections without a request under way are ended at once, except those that a client has just opened. It also

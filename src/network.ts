@@ -1,0 +1,30 @@
+import type { Config } from "./config.ts";
+import type { Egress } from "./egress/gateway.ts";
+import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
+import { Sources } from "./source/fetch.ts";
+import { egressCounts } from "./telemetry/egress-counts.ts";
+
+/** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
+const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
+
+/** Returns the egress that all guests and `task_url` share. @param ownPorts returns the ports on which the service listens */
+export function openEgress(config: Config, maxConnections: number, ownPorts: () => number[]): Egress {
+  const { egress: mode, egressAllow: allow, egressPorts: ports } = config;
+  const ownPlaces = config.redis?.hosts ?? [];
+  return {
+    policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
+    limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
+    maxConnections,
+    counts: egressCounts(),
+  };
+}
+
+/** Returns the fetcher of `task_url`. */
+export function openSources(config: Config, policy: EgressPolicy): Sources {
+  const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
+  return new Sources(
+    policy,
+    { ...FETCHING, maxBytes, urlMaxLength },
+    { maxFreshMs: config.taskUrlCacheTime, maxBytes: config.taskUrlCache, maxEntries: config.taskUrlCacheEntries },
+  );
+}
