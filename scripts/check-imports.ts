@@ -15,6 +15,7 @@ const LEAVES = [
   "members",
   "nearest",
   "next-turn",
+  "package-names",
   "units",
 ];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -37,7 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   capacity: ["config"],
-  metrics: ["containers", "egress", "records", "telemetry", ...LEAVES],
+  metrics: ["containers", "egress", "packages", "records", "telemetry", ...LEAVES],
   network: ["egress", "source", "telemetry", ...LEAVES],
   "key-events": ["records", "telemetry", "tokens"],
   history: ["records", "sandbox", "telemetry", ...LEAVES],
@@ -55,6 +56,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "policies",
     "tasks",
     "source",
+    "builder",
+    "packages",
     "containers",
     "sandbox",
     "egress",
@@ -68,6 +71,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   http: [
     "tokens",
     "tasks",
+    "packages",
     "limits",
     "policies",
     "source",
@@ -81,11 +85,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...LEAVES,
   ],
   nodes: ["records", "tokens", "redis", "wire", ...LEAVES],
-  tokens: ["database", "limits", "egress", "redis", ...LEAVES],
+  tokens: ["database", "limits", "egress", "packages", "redis", ...LEAVES],
   policies: ["database", "limits", "redis", ...LEAVES],
-  tasks: ["database", "tokens", "redis", "wire", ...LEAVES],
+  tasks: ["database", "packages", "tokens", "redis", "wire", ...LEAVES],
   limits: ["redis", ...LEAVES],
-  source: ["egress", "wire", ...LEAVES],
+  source: ["egress", "packages", "wire", ...LEAVES],
+  // Builds packages in guests that run no submitted code.
+  builder: ["packages", "containers", "sandbox", "egress", "telemetry", "wire", ...LEAVES],
+  packages: ["database", "redis", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
   sandbox: ["wire", ...LEAVES],
   egress: ["wire", "telemetry", ...LEAVES],
@@ -100,7 +107,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "data-folder": [],
   "data-lock": ["data-folder"],
   "idle-memory": [],
-  config: ["nearest", "units", "user-folder"],
+  config: ["nearest", "package-names", "units", "user-folder"],
   "user-folder": [],
   "error-codes": [],
   errors: ["error-codes"],
@@ -110,6 +117,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   members: ["errors", "nearest"],
   nearest: [],
   "next-turn": [],
+  "package-names": [],
   units: [],
 };
 

@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+
+/** What a text asks for. Both members are sorted by name. */
+export interface PackageSet {
+  /** A semver range or a tag by the name of each package, such as `{"zod": "^4"}`. */
+  readonly ranges: Readonly<Record<string, string>>;
+  /** What may be imported: packages and their sub-paths, such as `["zod", "zod/mini"]`. */
+  readonly entries: readonly string[];
+}
+
+/** One version of one package. */
+export interface LockedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** `sha512-` and the SHA-512 of the tarball in base64. */
+  readonly integrity: string;
+  /** The key `name@version` of each dependency, by the name under which the package imports it. */
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** The versions that a set of packages was resolved to. */
+export interface Lock {
+  /** See `keyOfLock`. It names the artefact. */
+  readonly key: string;
+  readonly ranges: Readonly<Record<string, string>>;
+  readonly entries: readonly string[];
+  /** Sorted by name, then by version. */
+  readonly packages: readonly LockedPackage[];
+  /** The version of the builder. */
+  readonly builder: string;
+  /** The `jti` of the token whose request made the lock. */
+  readonly requestedBy: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** A request for a lock and its artefact. */
+export interface BuildOrder {
+  readonly set: PackageSet;
+  /** Keep the versions of this lock, except those of `update`. Null resolves everything again. */
+  readonly from: Lock | null;
+  readonly update: readonly string[];
+  /** The least age of a version, in milliseconds: a stolen account of an author is mostly noticed within days. */
+  readonly minAgeMs: number;
+  /** The token family that the build is for. */
+  readonly holder: string;
+  /** The `jti` of the token that the build is for. */
+  readonly requestedBy: string;
+}
+
+export interface Built {
+  readonly lock: Lock;
+  /** The UTF-8 text of one CommonJS module. */
+  readonly artefact: Buffer;
+}
+
+/** The languages that the builder makes JavaScript from. */
+export type Loader = "ts" | "tsx" | "jsx";
+
+/** Resolves and bundles packages, and transforms what Node's type stripping refuses. */
+export interface Builder {
+  /** The `builder` member of the locks that it makes. */
+  readonly version: string;
+  /**
+   * The promise settles soon after the signal aborts.
+   *
+   * @throws {Problem} `packages_not_found`, `packages_native`, `packages_too_large`, `packages_failed`, `packages_unavailable`
+   */
+  build(order: BuildOrder, signal: AbortSignal): Promise<Built>;
+  /** @returns JavaScript with an inline source map. @throws {Problem} `code_syntax`, `packages_unavailable` */
+  transform(text: string, loader: Loader, holder: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** What code receives with its text: the artefact of its packages. */
+export interface Artefact {
+  readonly key: string;
+  readonly artefact: Buffer;
+}
+
+/**
+ * Returns the key of a lock: the SHA-256, in hexadecimal, of the members that decide the artefact. The requester and the time are
+ * no part of it, so equal sets of equal versions share an artefact.
+ */
+export function keyOfLock({ entries, packages, builder }: Pick<Lock, "entries" | "packages" | "builder">): string {
+  const shown = packages.map(({ name, version, integrity, dependencies }) => {
+    return [name, version, integrity, sorted(dependencies)];
+  });
+  return createHash("sha256")
+    .update(JSON.stringify([entries, shown, builder]))
+    .digest("hex");
+}
+
+function sorted(members: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
