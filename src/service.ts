@@ -9,6 +9,8 @@ import { BackupServer } from "./backup/serve-backups.ts";
 import { refuseUnfinishedRestore } from "./backup/unfinished-restore.ts";
 import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
+import { settingsInForce } from "./config/in-force.ts";
+import type { Origins } from "./config/read.ts";
 import { ContainerManager } from "./containers/container-manager.ts";
 import type { Guest } from "./containers/guest/guest.ts";
 import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
@@ -16,9 +18,11 @@ import { probeGuests } from "./containers/guest/probe.ts";
 import { Pool } from "./containers/pool.ts";
 import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
+import { openFindings } from "./findings.ts";
 import { openHistory } from "./history.ts";
 import { FamilyRequests } from "./http/api/family-requests.ts";
 import type { ApiDependencies } from "./http/api/route.ts";
+import type { SystemFacts } from "./http/api/system-facts.ts";
 import { Authenticator } from "./http/authenticator.ts";
 import { Bodies } from "./http/bodies.ts";
 import { ConnectionShare } from "./http/connection-share.ts";
@@ -65,6 +69,7 @@ import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
+import { CheckRate } from "./tokens/check-rate.ts";
 import { IssueRate } from "./tokens/issue-rate.ts";
 import { openTokens, type Tokens } from "./tokens/token-service.ts";
 
@@ -84,19 +89,30 @@ export interface Service {
 const ADMIN_TOKEN = "admin.token";
 const SECRETS_KEY = "secrets.key";
 
+/** The origin of the settings. */
+export interface Given {
+  readonly origins: Origins;
+  /** Variables that look like settings and are none, as sentences. */
+  readonly unknownVariables: readonly string[];
+}
+
 /** Wires everything. @throws {Error} when a required resource is missing. */
-export async function startService(config: Config): Promise<Service> {
+export async function startService(config: Config, given: Given): Promise<Service> {
   closeInheritedDescriptors();
   const closers = new AsyncDisposableStack();
   try {
-    return await wire(config, closers);
+    return await wire(config, given, closers);
   } catch (error) {
     await closers.disposeAsync();
     throw error;
   }
 }
 
-async function wire(config: Config, closers: AsyncDisposableStack): Promise<Service> {
+async function wire(
+  config: Config,
+  { origins, unknownVariables }: Given,
+  closers: AsyncDisposableStack,
+): Promise<Service> {
   const log = openLog(config.logLevel);
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
@@ -154,10 +170,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress));
   const { level, held, layers } = sandbox.facts;
   // At isolation level "none" the service promises no isolation, so there is nothing to test.
-  if (level !== "none") {
-    const promised = { ...resources, level, held, layers };
-    refuseOpenWall(await testWall(probeGuests(sandbox, config.resultLimit), promised));
-  }
+  const checks =
+    level === "none"
+      ? []
+      : await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, level, held, layers });
+  refuseOpenWall(checks);
 
   const pool = closers.adopt(
     new Pool(launch, config.pool, { most: capacity.spares, demandMs: config.poolWindow }),
@@ -209,6 +226,11 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     isRedisConnected: () => link && link.lost === null,
     limitKeys: () => (store instanceof EmbeddedLimitStore ? store.size : null),
   };
+  const system: SystemFacts = {
+    ...{ startedAt: new Date().toISOString(), node: { name: node, process: runIds.process }, unknownVariables },
+    ...{ settings: settingsInForce(config, origins), capacity: { ...capacity } },
+    findings: await openFindings(config, sandbox.facts, checks, link),
+  };
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   const connections = new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
     log.refusedConnection(...refused),
@@ -225,6 +247,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     requestShare: new RequestShare(capacity.connectionsOfNetwork),
     limiter,
     issueRate,
+    checkRate: new CheckRate(store, config.familyChecks),
     policies,
     restarts,
     containers,
@@ -245,6 +268,7 @@ async function wire(config: Config, closers: AsyncDisposableStack): Promise<Serv
     metricsToken,
     running: config.killRevoked ? new ActiveRuns(tokens.store, tokens.verifier) : null,
     isolation: sandbox.facts,
+    system,
     trouble,
   });
   servers.push(server);

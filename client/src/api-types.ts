@@ -175,149 +175,6 @@ export type Nodes = {
   answered: number;
 };
 
-export type PolicyRequest = {
-  limits?: {
-    second?: number | null | undefined;
-    minute?: number | null | undefined;
-    hour?: number | null | undefined;
-    day?: number | null | undefined;
-    week?: number | null | undefined;
-    month?: number | null | undefined;
-  } | null | undefined;
-};
-
-export type PolicyPatch = {
-  limits?: {
-    second?: number | null | undefined;
-    minute?: number | null | undefined;
-    hour?: number | null | undefined;
-    day?: number | null | undefined;
-    week?: number | null | undefined;
-    month?: number | null | undefined;
-  } | null | undefined;
-  labels?: {
-    [name: string]: string | null;
-  } | null | undefined;
-  description?: string | null | undefined;
-};
-
-/** what an administrator has set for a container */
-export type Policy = {
-  limits: Limits;
-  /** texts by name */
-  labels: {
-    [name: string]: string;
-  };
-  /** a text for readers */
-  description: string | null;
-  /** null if the container takes runs */
-  suspended: {
-    at: string;
-    /** the `jti` of the token that suspended it */
-    by: string;
-  } | null;
-};
-
-export type RestartedContainer = {
-  container: string;
-  restarted: true;
-};
-
-export type ContainerPage = {
-  containers: {
-    container: string;
-    limits: Limits;
-    /** the same limits as in `limits` */
-    policy: {
-      limits: Limits;
-    };
-    /** texts by name */
-    labels: {
-      [name: string]: string;
-    };
-    /** a text for readers */
-    description: string | null;
-    /** null if the container takes runs */
-    suspended: {
-      at: string;
-      /** the `jti` of the token that suspended it */
-      by: string;
-    } | null;
-    /** the runs that count now */
-    used: {
-      second: number;
-      minute: number;
-      hour: number;
-      day: number;
-      week: number;
-      month: number;
-    };
-    /** the guests and places of the container */
-    parties: number;
-    /** the runs in flight */
-    running: number;
-  }[];
-  /** the `cursor` of the next page, or null */
-  next: string | null;
-};
-
-export type McpMessage = {
-  jsonrpc: "2.0";
-  id?: string | number | undefined;
-  method?: string | undefined;
-  [name: string]: unknown;
-};
-
-export type Text = string;
-
-export type Health = {
-  /** `ok`, or why the service takes no runs */
-  status: string;
-  isolation: string;
-  /** why no stronger level of isolation is in use */
-  insteadOf?: string | undefined;
-  failedUnheard?: number | undefined;
-  egressRefused?: {
-    [name: string]: number;
-  } | undefined;
-  /** what was lost of the records */
-  records?: {
-    [name: string]: {
-      [name: string]: unknown;
-    };
-  } | undefined;
-  version: string;
-};
-
-export type KeySet = {
-  keys: {
-    kty: string;
-    kid: string;
-    [name: string]: unknown;
-  }[];
-};
-
-export type Html = string;
-
-export type Markdown = string;
-
-export type Metrics = string;
-
-export type OpenApi = {
-  openapi: string;
-  [name: string]: unknown;
-};
-
-export type Index = {
-  service: string;
-  version: string;
-  openapi: string;
-  errors: string;
-  health: string;
-  llms: string;
-  documents: string;
-};
-
 export type RunRecord = {
   run: string;
   container: string;
@@ -597,6 +454,176 @@ export type FailureGroups = {
   nodes: Nodes;
 };
 
+export type Text = string;
+
+export type CheckRequest = {
+  code: string;
+  modules?: {
+    [name: string]: string;
+  } | undefined;
+  /** your name for the code; `.ts` at its end: TypeScript first */
+  file?: string | undefined;
+};
+
+export type CodeCheck = {
+  /** false if there was no room to parse the code; it may have an error */
+  checked: boolean;
+  /** null if the code parses */
+  error: {
+    code: "code_syntax" | "module_missing";
+    message: string;
+    hint: string | null;
+    at: {
+      file: string;
+      line: number;
+      column: number;
+      /** the lines of code around the position */
+      frame: string | null;
+    } | null;
+  } | null;
+};
+
+export type PolicyRequest = {
+  limits?: {
+    second?: number | null | undefined;
+    minute?: number | null | undefined;
+    hour?: number | null | undefined;
+    day?: number | null | undefined;
+    week?: number | null | undefined;
+    month?: number | null | undefined;
+  } | null | undefined;
+};
+
+export type PolicyPatch = {
+  limits?: {
+    second?: number | null | undefined;
+    minute?: number | null | undefined;
+    hour?: number | null | undefined;
+    day?: number | null | undefined;
+    week?: number | null | undefined;
+    month?: number | null | undefined;
+  } | null | undefined;
+  labels?: {
+    [name: string]: string | null;
+  } | null | undefined;
+  description?: string | null | undefined;
+};
+
+/** what an administrator has set for a container */
+export type Policy = {
+  limits: Limits;
+  /** texts by name */
+  labels: {
+    [name: string]: string;
+  };
+  /** a text for readers */
+  description: string | null;
+  /** null if the container takes runs */
+  suspended: {
+    at: string;
+    /** the `jti` of the token that suspended it */
+    by: string;
+  } | null;
+};
+
+export type RestartedContainer = {
+  container: string;
+  restarted: true;
+};
+
+export type ContainerPage = {
+  containers: {
+    container: string;
+    limits: Limits;
+    /** the same limits as in `limits` */
+    policy: {
+      limits: Limits;
+    };
+    /** texts by name */
+    labels: {
+      [name: string]: string;
+    };
+    /** a text for readers */
+    description: string | null;
+    /** null if the container takes runs */
+    suspended: {
+      at: string;
+      /** the `jti` of the token that suspended it */
+      by: string;
+    } | null;
+    /** the runs that count now */
+    used: {
+      second: number;
+      minute: number;
+      hour: number;
+      day: number;
+      week: number;
+      month: number;
+    };
+    /** the guests and places of the container */
+    parties: number;
+    /** the runs in flight */
+    running: number;
+  }[];
+  /** the `cursor` of the next page, or null */
+  next: string | null;
+};
+
+export type McpMessage = {
+  jsonrpc: "2.0";
+  id?: string | number | undefined;
+  method?: string | undefined;
+  [name: string]: unknown;
+};
+
+export type Health = {
+  /** `ok`, or why the service takes no runs */
+  status: string;
+  isolation: string;
+  /** why no stronger level of isolation is in use */
+  insteadOf?: string | undefined;
+  failedUnheard?: number | undefined;
+  egressRefused?: {
+    [name: string]: number;
+  } | undefined;
+  /** what was lost of the records */
+  records?: {
+    [name: string]: {
+      [name: string]: unknown;
+    };
+  } | undefined;
+  version: string;
+};
+
+export type KeySet = {
+  keys: {
+    kty: string;
+    kid: string;
+    [name: string]: unknown;
+  }[];
+};
+
+export type Html = string;
+
+export type Markdown = string;
+
+export type Metrics = string;
+
+export type OpenApi = {
+  openapi: string;
+  [name: string]: unknown;
+};
+
+export type Index = {
+  service: string;
+  version: string;
+  openapi: string;
+  errors: string;
+  health: string;
+  llms: string;
+  documents: string;
+};
+
 export type Lines = string;
 
 export type CancelledRun = {
@@ -673,6 +700,67 @@ export type RecordedEnvelope = {
   query?: string | {
     [name: string]: unknown;
   } | undefined;
+};
+
+export type System = {
+  version: string;
+  startedAt: string;
+  /** the node that answers: its name in records, and the first part of the ids of its runs */
+  node: {
+    name: string;
+    process: string;
+  };
+  isolation: {
+    level: string;
+    mechanisms: string;
+    /** how memory, threads and processor time are limited */
+    resources: string;
+    /** why no stronger level is in use */
+    insteadOf: string | null;
+  };
+  /** what to know or to repair, as sentences, the worst first */
+  warnings: string[];
+  /** what `caisson doctor` reports, from the start of this node; Redis as it is now */
+  checks: {
+    layer: string;
+    state: "held" | "weak" | "open";
+    /** what the start observed */
+    proof: string;
+    /** what to install or set */
+    remedy: string | null;
+  }[];
+  /** this node, and the nodes on the same Redis in the last ten minutes */
+  nodes: {
+    name: string;
+    process: string;
+    url: string | null;
+    state: "self" | "alive" | "silent";
+  }[];
+  /** nodes beyond --nodes-asked, which are not listed */
+  furtherNodes: number;
+  /** the keys that this node accepts, the newest first */
+  keys: {
+    kid: string;
+    /** `coming` keys sign later; `retired` keys only verify */
+    state: "coming" | "signing" | "retired";
+    retiredAt: string | null;
+  }[];
+  /** the most guests, connections and others at once */
+  capacity: {
+    [name: string]: number;
+  };
+  /** all settings of this node, in the order of the settings page */
+  settings: {
+    name: string;
+    group: string;
+    flag: string;
+    variable: string;
+    /** as the variable has it, without secrets; null if there is none */
+    value: string | null;
+    default: string | null;
+    setBy: "default" | "flag" | "variable" | "file";
+    help: string;
+  }[];
 };
 
 export type TaskRequest = {
@@ -1253,6 +1341,16 @@ export interface Routes {
     body: RecordedEnvelope;
     answer: AnsweredRunRecord;
   };
+  /** Parse code without running it, with the verb run or tasks */
+  "POST /api/check/{container}": {
+    path: {
+      /** the name of a container */
+      container: string;
+    };
+    query: {};
+    body: CheckRequest;
+    answer: CodeCheck;
+  };
   /** List the tasks of a container by name */
   "GET /api/tasks/{container}": {
     path: {
@@ -1686,6 +1784,13 @@ export interface Routes {
     };
     body: undefined;
     answer: LimitState;
+  };
+  /** Read checks, warnings, nodes, keys and settings of the service, as an administrator */
+  "GET /api/system": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: System;
   };
   /** Use the tools of a container */
   "POST /mcp/{container}": {

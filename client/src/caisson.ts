@@ -1,4 +1,13 @@
-import type { AnsweredRunRecord, AuditPage, FailureGroups, Routes, Usage } from "./api-types.ts";
+import type {
+  AnsweredRunRecord,
+  AuditPage,
+  CheckRequest,
+  CodeCheck,
+  FailureGroups,
+  Routes,
+  System,
+  Usage,
+} from "./api-types.ts";
 import { List } from "./list.ts";
 import { Containers } from "./resources/containers.ts";
 import { Limits } from "./resources/limits.ts";
@@ -57,6 +66,20 @@ export class Caisson {
     return streamRun<T>(this.#transport, container, code, { ...options, maxResult: "max" });
   }
 
+  /**
+   * Parses code without running it, for editors. It counts against no limit of runs. Needs the verb `run` or `tasks`.
+   *
+   * @returns the fault, or null if the code parses
+   */
+  async check(container: string, request: CheckRequest, options: RequestOptions = {}): Promise<CodeCheck["error"]> {
+    const { error } = await this.#transport.json(
+      "POST /api/check/{container}",
+      { path: { container }, json: request },
+      options,
+    );
+    return error;
+  }
+
   /** Returns the counts of runs, processor time and bytes over time. Needs the verb `logs`. */
   usage(query: Routes["GET /api/usage"]["query"] = {}, options: RequestOptions = {}): Promise<Usage> {
     return this.#transport.json("GET /api/usage", { query }, options);
@@ -65,6 +88,11 @@ export class Caisson {
   /** Returns the failures, grouped by their cause, the latest first. Needs the verb `logs`. */
   failures(query: Routes["GET /api/failures"]["query"] = {}, options: RequestOptions = {}): Promise<FailureGroups> {
     return this.#transport.json("GET /api/failures", { query }, options);
+  }
+
+  /** Returns checks, warnings, nodes, keys and settings of the service. For administrators. */
+  system(options: RequestOptions = {}): Promise<System> {
+    return this.#transport.json("GET /api/system", {}, options);
   }
 
   /** Lists the changes of tokens, tasks, containers and limits, the newest first. For administrators. */

@@ -23,6 +23,8 @@ import { restoreCommand } from "./restore.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
 import { serveCommand } from "./serve.ts";
+import { settingsCommand } from "./settings-in-force.ts";
+import { systemCommand } from "./system.ts";
 import { tasksCommand } from "./tasks.ts";
 import { tokensCommand } from "./tokens.ts";
 import { usageCommand } from "./usage.ts";
@@ -33,7 +35,7 @@ const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
   "Run and deploy code:": [runCommand, initCommand, deployCommand, tasksCommand, logsCommand, runsCommand],
   "Use and manage a service:": [
     ...[loginCommand, logoutCommand, whoamiCommand, tokensCommand, containersCommand, limitsCommand],
-    ...[usageCommand, auditCommand, healthCommand, mcpCommand],
+    ...[usageCommand, auditCommand, systemCommand, settingsCommand, healthCommand, mcpCommand],
   ],
   "On the machine of the service:": [serveCommand, doctorCommand, keysCommand, backupCommand, restoreCommand],
 };

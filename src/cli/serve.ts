@@ -10,7 +10,7 @@ import type { Service } from "../service.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
-import { addSettings, settingsOf } from "./settings.ts";
+import { addSettings, settingsWithOrigins } from "./settings.ts";
 
 /**
  * By default V8 collects the whole heap when it has grown to about twice its live size, including the buffers into
@@ -30,12 +30,13 @@ export function serveCommand(): Command {
   addSettings(command, Object.keys(SETTINGS) as (keyof Config)[]);
   return command.action(async () => {
     try {
-      const config = settingsOf(command);
-      for (const fault of unknownVariables(process.env)) process.stderr.write(`caisson: ${fault}\n`);
+      const { config, origins } = settingsWithOrigins(command);
+      const faults = unknownVariables(process.env);
+      for (const fault of faults) process.stderr.write(`caisson: ${fault}\n`);
       const { startService } = await load(import("../service.ts"));
       // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
-      const service = await startService(config);
+      const service = await startService(config, { origins, unknownVariables: faults });
       releaseMemoryWhenIdle();
       process.stdout.write(banner(service));
       stopOnSignal(service);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 
 import { type Config, SETTING_GROUPS } from "../config.ts";
-import { ConfigError, readConfig, variableName } from "../config/read.ts";
+import { ConfigError, type Origins, readSettings, variableName } from "../config/read.ts";
 import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
 
@@ -34,12 +34,17 @@ function optionFor(key: string, setting: Setting<unknown>): Option {
 
 /** @throws {ConfigError} with every fault. */
 export function settingsOf(command: Command): Config {
+  return settingsWithOrigins(command).config;
+}
+
+/** Returns the settings, and where each was set. @throws {ConfigError} with every fault. */
+export function settingsWithOrigins(command: Command): { readonly config: Config; readonly origins: Origins } {
   const { config: file, ...flags } = command.opts<Record<string, unknown>>();
   // Commander itself sets the option of a `--no-` flag to true.
   const fromCommandLine = Object.fromEntries(
     Object.entries(flags).filter(([key]) => command.getOptionValueSource(key) === "cli"),
   );
-  return readConfig({
+  return readSettings({
     flags: fromCommandLine,
     environment: process.env,
     file: typeof file === "string" ? readFile(file) : {},

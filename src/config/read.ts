@@ -14,19 +14,29 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+/** The origin of each setting that was set. A setting that is not named has its default. */
+export type Origins = Readonly<Record<string, "flag" | "variable" | "file">>;
+
 /**
  * Reads all settings. Flags have precedence over variables, variables over the file, and the file over the defaults.
  *
  * @throws {ConfigError} with all faults.
  */
 export function readConfig(given: Sources): Config {
+  return readSettings(given).config;
+}
+
+/** Reads all settings as `readConfig` does, with their origins. @throws {ConfigError} with all faults. */
+export function readSettings(given: Sources): { readonly config: Config; readonly origins: Origins } {
   const { entries, faults } = readKeys(given.file);
   const sources = { ...given, file: entries };
   const config: Record<string, unknown> = {};
+  const origins: Record<string, Origins[string]> = {};
   for (const [key, setting] of Object.entries(SETTINGS)) {
     const found = findValue(key, setting, sources);
     try {
       config[key] = found ? setting.read(found.texts) : setting.fallback;
+      if (found) origins[key] = found.origin;
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       faults.push(`${found!.source}: ${error.message}`);
@@ -35,7 +45,7 @@ export function readConfig(given: Sources): Config {
   if (faults.length === 0) faults.push(...contradictions(config as unknown as Config));
   if (faults.length === 0) faults.push(...shownSecrets(config as unknown as Config, sources));
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return Object.freeze(config) as unknown as Config;
+  return { config: Object.freeze(config) as unknown as Config, origins };
 }
 
 /**
@@ -145,16 +155,18 @@ function findValue(
   key: string,
   setting: Setting<unknown>,
   sources: Sources,
-): { source: string; texts: string[] } | null {
+): { source: string; origin: Origins[string]; texts: string[] } | null {
   const flag = setting.flag.split(" ")[0]!;
-  if (sources.flags[key] !== undefined) return { source: flag, texts: list(sources.flags[key]) };
+  if (sources.flags[key] !== undefined) return { source: flag, origin: "flag", texts: list(sources.flags[key]) };
   const variable = variableName(key);
   const value = sources.environment[variable];
-  if (value !== undefined) return { source: variable, texts: setting.repeatable ? commaSeparated(value) : [value] };
+  if (value !== undefined) {
+    return { source: variable, origin: "variable", texts: setting.repeatable ? commaSeparated(value) : [value] };
+  }
   const entry = sources.file[key];
   if (entry === undefined || entry === null) return null;
   const texts = setting.repeatable && typeof entry === "string" ? commaSeparated(entry) : list(entry);
-  return { source: `${key} in the file`, texts };
+  return { source: `${key} in the file`, origin: "file", texts };
 }
 
 function list(value: unknown): string[] {

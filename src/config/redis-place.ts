@@ -59,6 +59,17 @@ export function describePlace({ kind, hosts, master }: RedisPlace): string {
   return kind === "cluster" ? `the Redis cluster at ${where}` : `the Redis at ${where}`;
 }
 
+/** Returns the URL of a Redis without its user and its password, for administrators. */
+export function shownUrl({ kind, tls, hosts, username, password, master, database }: RedisPlace): string {
+  const [scheme] = Object.entries(SCHEMES).find(([, each]) => each.kind === kind && each.tls === tls)!;
+  const user = username === null && password === null ? "" : "(hidden)@";
+  const places = hosts.map(({ host, port }) => `${host.includes(":") ? `[${host}]` : host}:${port}`).join(",");
+  const path = [...(master === "" ? [] : [encodeURIComponent(master)]), ...(database === 0 ? [] : [database])].join(
+    "/",
+  );
+  return `${scheme}://${user}${places}${path === "" ? "" : `/${path}`}`;
+}
+
 function readHost(text: string, defaultPort: number): { host: string; port: number } {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
   const port = match?.[3] === undefined ? defaultPort : Number(match[3]);

@@ -10,6 +10,7 @@ import type { TokenChain } from "./token-quotas.ts";
  * code is not evaluated. The guest belongs to the token in this container, has no other use, and counts as one of the
  * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
+ * @returns whether the code was parsed
  * @throws {Problem} `code_syntax`, `module_missing`
  */
 export async function checkCode(
@@ -17,9 +18,9 @@ export async function checkCode(
   name: string,
   token: TokenChain,
   submitted: Code,
-): Promise<void> {
+): Promise<boolean> {
   const reservation = reserve(containers, name, token);
-  if (!reservation) return;
+  if (!reservation) return false;
   try {
     const { slot } = reservation;
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
@@ -27,8 +28,10 @@ export async function checkCode(
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     guest.run(code, () => "", listener(resolve, reject), performance.now());
     await promise;
+    return true;
   } catch (error) {
     if (error instanceof Problem && REPORTED.has(error.code)) throw error;
+    return false;
   } finally {
     containers.release(reservation);
   }

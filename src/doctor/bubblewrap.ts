@@ -1,6 +1,6 @@
+import type { Finding } from "../finding.ts";
 import { bubblewrapVersion, findBubblewrap, INSTALL_BUBBLEWRAP, tryNamespaces } from "../sandbox/bubblewrap.ts";
 import { userNamespaceRemedy } from "../sandbox/user-namespaces.ts";
-import type { Finding } from "./finding.ts";
 
 /** Examines bubblewrap, which creates the namespaces, and whether the kernel permits it to create them. */
 export async function examineBubblewrap(): Promise<Finding[]> {

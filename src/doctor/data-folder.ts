@@ -2,7 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { access, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../finding.ts";
 
 const OTHERS = 0o077;
 

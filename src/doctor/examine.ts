@@ -1,13 +1,13 @@
 import path from "node:path";
 
 import type { Config } from "../config.ts";
+import { examineEgress } from "../egress/examine-egress.ts";
+import type { Finding } from "../finding.ts";
 import { closeInheritedDescriptors } from "../sandbox/launcher/descriptors.ts";
+import { examineNode, examinePlatform } from "../sandbox/machine.ts";
 import type { IsolationLevel } from "../sandbox/sandbox.ts";
 import { examineBubblewrap } from "./bubblewrap.ts";
 import { examineDataFolder } from "./data-folder.ts";
-import { examineEgress } from "./egress.ts";
-import type { Finding } from "./finding.ts";
-import { examineNode, examinePlatform } from "./machine.ts";
 import { examinePort } from "./port.ts";
 import { examineRedis } from "./redis.ts";
 import { examineRoot } from "./root.ts";

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 
 import type { Config } from "../config.ts";
 import { LISTEN_REMEDIES } from "../config/groups/listening.ts";
+import type { Finding } from "../finding.ts";
 import { askHealth } from "./ask.ts";
-import type { Finding } from "./finding.ts";
 
 /** Examines whether the service can listen on its port, or already does. */
 export async function examinePort(config: Config): Promise<Finding> {

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 
+import type { Finding } from "../finding.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "../sandbox/privilege.ts";
-import type { Finding } from "./finding.ts";
 
 /** Gives up root permanently, as a start does, if this process has it. */
 export async function examineRoot(user: string | null, data: string): Promise<Finding> {

@@ -1,5 +1,5 @@
+import type { Finding } from "../finding.ts";
 import type { Report } from "./examine.ts";
-import type { Finding } from "./finding.ts";
 
 /** The maximum width of a line. */
 const COLUMNS = 110;

@@ -22,6 +22,8 @@ export interface NodeCount {
 export interface NodesOptions {
   /** The process of this node. */
   readonly process: string;
+  /** The URL at which the other nodes reach this one; null if they cannot. */
+  readonly url?: string | null;
   readonly registry: Pick<NodeRegistry, "peers" | "further" | "announce" | "close">;
   readonly credentials: NodeCredentials;
   /** Called when a node does not answer, at most once a minute for each node. For the log of the operator. */
@@ -33,6 +35,7 @@ export interface NodesOptions {
 /** The other nodes of the service, and how they are asked for what a client reads. */
 export class Nodes {
   readonly process: string;
+  readonly url: string | null;
   readonly credentials: NodeCredentials;
   readonly #registry: NodesOptions["registry"];
   readonly #onSilent: NonNullable<NodesOptions["onSilent"]>;
@@ -42,14 +45,26 @@ export class Nodes {
   /** The nodes that did not answer, by process: until when they are not asked, and when that was reported. */
   readonly #silent = new Map<string, { readonly untilMs: number; readonly reportedMs: number }>();
 
-  constructor({ process, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS, bounds }: NodesOptions) {
+  constructor(options: NodesOptions) {
+    const { process, url = null, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS, bounds } = options;
     this.#turns = new Turns(bounds);
     this.#held = new HeldBytes(bounds.nodeAnswers);
     this.process = process;
+    this.url = url;
     this.credentials = credentials;
     this.#registry = registry;
     this.#onSilent = onSilent;
     this.#answerMs = answerMs;
+  }
+
+  /** The other nodes that were announced in the last ten minutes. */
+  get peers(): readonly Peer[] {
+    return this.#registry.peers;
+  }
+
+  /** The number of nodes beyond those of `peers`. */
+  get further(): number {
+    return this.#registry.further;
   }
 
   /** Lets the other nodes ask this one, when it listens. */

@@ -16,17 +16,25 @@ const MAX_REASON = 200;
  * @throws {Error} if Redis cannot be used.
  */
 export async function openNodes(
-  config: Pick<Config, "nodeUrl" | "nodesAsked"> & NodesOptions["bounds"],
+  config: Pick<Config, "nodeUrl" | "nodeName" | "nodesAsked"> & NodesOptions["bounds"],
   link: RedisLink | null,
   keys: SharedKeys,
   process: string,
   warn: (line: string) => void,
 ): Promise<Nodes | null> {
   if (!link) return null;
-  const registry = await NodeRegistry.open({ link, keys, process, url: config.nodeUrl, mostPeers: config.nodesAsked });
+  const { nodeUrl: url, nodeName: name, nodesAsked: mostPeers } = config;
+  const registry = await NodeRegistry.open({ link, keys, process, url, name, mostPeers });
   const onSilent = (silent: string, { message }: Error): void => {
     // The message may contain parts of an answer of any length.
     warn(`the node at ${silent} does not answer, and answers to clients count it: ${message.slice(0, MAX_REASON)}`);
   };
-  return new Nodes({ process, registry, credentials: new NodeCredentials(keys, process), onSilent, bounds: config });
+  return new Nodes({
+    process,
+    url,
+    registry,
+    credentials: new NodeCredentials(keys, process),
+    onSilent,
+    bounds: config,
+  });
 }

@@ -9,6 +9,8 @@ import { type SharedKeys, signAsNode, verifyFromNode } from "./signature.ts";
 export interface Peer {
   /** The process of the node: the first part of the ids of its runs. */
   readonly process: string;
+  /** The name in its settings; missing if it has none. */
+  readonly name?: string;
   /** The URL at which other nodes reach it; null if it announces no URL, or its announcement is not of a node with the keys of this one. */
   readonly url: string | null;
   /** Whether it has announced itself lately. A node that is not alive may still have records on its disk. */
@@ -20,6 +22,8 @@ export interface RegistryOptions {
   readonly keys: SharedKeys;
   readonly process: string;
   readonly url: string | null;
+  /** The name of this node in records; default: its process. */
+  readonly name?: string | null;
   /** The most nodes that are asked. More would make each read expensive; further ones count as nodes that did not answer. */
   readonly mostPeers: number;
   /** The milliseconds between two announcements. */
@@ -48,10 +52,7 @@ export class NodeRegistry {
   readonly #with: RegistryOptions;
   readonly #renewMs: number;
   /** The last announcement of each node, with its verified URL and its local time. */
-  readonly #known = new Map<
-    string,
-    { readonly text: string; readonly url: string | null; readonly announcedMs: number }
-  >();
+  readonly #known = new Map<string, { readonly text: string; readonly claims: Claims; readonly announcedMs: number }>();
   #peers: readonly Peer[] = [];
   #further = 0;
   #own: { readonly kid: string; readonly text: string } | null = null;
@@ -143,36 +144,39 @@ export class NodeRegistry {
     for (const [name, ageMs, text] of nodes) {
       if (name === process || !PROCESS.test(name)) continue;
       const known = this.#known.get(name);
-      const url = known?.text === text ? known.url : await this.#urlOf(name, text);
-      this.#known.set(name, { text, url, announcedMs: nowMs - ageMs });
+      const claims = known?.text === text ? known.claims : await this.#claimsOf(name, text);
+      this.#known.set(name, { text, claims, announcedMs: nowMs - ageMs });
     }
     // A Redis that has lost its data must not hide the nodes that have not announced themselves again.
     const found = [...this.#known]
-      .map(([name, { url, announcedMs }]) => ({ process: name, url, ageMs: nowMs - announcedMs }))
+      .map(([name, { claims, announcedMs }]) => ({ ...claims, process: name, ageMs: nowMs - announcedMs }))
       .toSorted((a, b) => a.ageMs - b.ageMs)
       .filter(({ ageMs }, at) => ageMs < REMEMBERED_MS && at < mostPeers);
     const kept = new Set(found.map((peer) => peer.process));
     for (const name of this.#known.keys()) if (!kept.has(name)) this.#known.delete(name);
     this.#peers = found
       .filter((peer) => !isReplaced(peer, [{ url: own, ageMs: 0 }, ...found], this.#renewMs))
-      .map(({ process: name, url, ageMs }) => ({ process: name, url, isAlive: ageMs < this.#aliveMs }));
+      .map(({ process: id, name, url, ageMs }) => ({
+        ...{ process: id, url, isAlive: ageMs < this.#aliveMs },
+        ...(name !== null && { name }),
+      }));
     this.#further = total - nodes.length;
   }
 
   /** Signs the announcement, again only after a change of keys: equal texts need no check. */
   async #text(): Promise<string> {
-    const { keys, process, url } = this.#with;
+    const { keys, process, url, name = null } = this.#with;
     const { kid } = keys.signing;
-    if (this.#own?.kid !== kid) this.#own = { kid, text: await signAsNode(keys, TYPE, { process, url }) };
+    if (this.#own?.kid !== kid) this.#own = { kid, text: await signAsNode(keys, TYPE, { process, url, name }) };
     return this.#own.text;
   }
 
-  async #urlOf(process: string, text: string): Promise<string | null> {
+  async #claimsOf(process: string, text: string): Promise<Claims> {
     try {
       const claims = claimsSchema.parse(await verifyFromNode(this.#with.keys, TYPE, text));
-      return claims.process === process ? claims.url : null;
+      return claims.process === process ? { name: claims.name, url: claims.url } : NONE;
     } catch {
-      return null;
+      return NONE;
     }
   }
 }
@@ -189,7 +193,19 @@ interface Announced {
   readonly ageMs: number;
 }
 
-const claimsSchema = z.object({ process: z.string(), url: z.url({ protocol: /^https?$/ }).nullable() });
+/** What a node announces of itself. */
+interface Claims {
+  readonly name: string | null;
+  readonly url: string | null;
+}
+
+const NONE: Claims = { name: null, url: null };
+const claimsSchema = z.object({
+  process: z.string(),
+  // A node of an earlier version announces no name.
+  name: z.string().max(64).nullable().default(null),
+  url: z.url({ protocol: /^https?$/ }).nullable(),
+});
 const node = z.tuple([z.string(), z.number(), z.string()]);
 const answerSchema = z.tuple([z.number(), z.array(node)]).transform(([total, nodes]) => ({ total, nodes }));
 

@@ -9,10 +9,10 @@ import { after, before, describe, it } from "node:test";
 import type { Config } from "../../src/config.ts";
 import { readConfig } from "../../src/config/read.ts";
 import { examineDataFolder } from "../../src/doctor/data-folder.ts";
-import { examineEgress } from "../../src/doctor/egress.ts";
-import type { Finding } from "../../src/doctor/finding.ts";
 import { examinePort } from "../../src/doctor/port.ts";
 import { examineRedis } from "../../src/doctor/redis.ts";
+import { examineEgress } from "../../src/egress/examine-egress.ts";
+import type { Finding } from "../../src/finding.ts";
 import { missing, startRedis } from "../redis/server.ts";
 
 /** What the doctor finds of all but the wall. test/cli/doctor.test.ts runs it as a command. */

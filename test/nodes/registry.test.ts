@@ -47,6 +47,16 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
     assert.deepEqual(a.peers, [{ process: B, url: urlOf(B), isAlive: true }]);
   });
 
+  it("announce their names, if they have any", async (t) => {
+    const { link, keys, start } = await world(t);
+    const named = { link, keys, process: B, url: urlOf(B), name: "b1", mostPeers: 16, renewMs: RENEW_MS };
+    const b = await NodeRegistry.open(named);
+    t.after(() => b.close());
+    await b.announce();
+    const a = await start(A, urlOf(A));
+    assert.deepEqual(a.peers, [{ process: B, name: "b1", url: urlOf(B), isAlive: true }]);
+  });
+
   it("count a node without a URL, and a node with other keys, and ask neither", async (t) => {
     const { start } = await world(t);
     const { keys: other } = await testTokens(t);

@@ -7,6 +7,7 @@ export interface QuotaConfig {
   readonly tokenNewContainers: number;
   readonly familyTokens: number;
   readonly familyIssues: number;
+  readonly familyChecks: number;
   readonly familyRequests: number;
   readonly familySecrets: number;
   readonly familyTasks: number;
@@ -54,6 +55,13 @@ export const QUOTAS: Settings<QuotaConfig> = {
     60,
     "tokens issued, tasks changed, secrets replaced and containers restarted a minute below a token that an administrator issued: stops a " +
       "token that keeps the service busy with signatures and writes",
+    integer(1, 1_000_000),
+  ),
+  familyChecks: one(
+    "--family-checks <number>",
+    120,
+    "checks of the syntax of code a minute below a token that an administrator issued, as editors make them while their user types: " +
+      "stops a token that keeps the machine busy with code that it never runs",
     integer(1, 1_000_000),
   ),
   familySecrets: one(

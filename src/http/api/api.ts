@@ -5,6 +5,7 @@ import { asProblem } from "../problem.ts";
 import { parseTarget } from "../target.ts";
 import { serveAudit } from "./audit-routes.ts";
 import { cancelRoute } from "./cancel-route.ts";
+import { serveCheck } from "./check-routes.ts";
 import { serveConsole } from "./console-routes.ts";
 import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
@@ -13,6 +14,7 @@ import { servePublic } from "./public-routes.ts";
 import { notFound } from "./refused-paths.ts";
 import { type Api, type ApiDependencies, incomingOf, problem } from "./route.ts";
 import { serveRuns } from "./run-routes.ts";
+import { serveSystem } from "./system-routes.ts";
 import { serveTasks } from "./task-routes.ts";
 import { serveTokens } from "./token-routes.ts";
 import { serveUsage } from "./usage-routes.ts";
@@ -25,8 +27,10 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveContainers(api, dependencies);
   serveTokens(api, dependencies);
   serveTasks(api, dependencies);
+  serveCheck(api, dependencies);
   serveUsage(api, dependencies);
   serveAudit(api, dependencies);
+  serveSystem(api, dependencies);
   serveRuns(api, dependencies, {
     // The listener passes this method to the path of runs before it comes here.
     container: { POST: (call) => problem(call, notFound(call.req.path)) },

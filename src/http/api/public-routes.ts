@@ -3,6 +3,7 @@ import { clientNetwork } from "../address.ts";
 import { VERSION } from "../headers.ts";
 import { errorsPage } from "./errors-page.ts";
 import { llmsText } from "./llms-text.ts";
+import { recordLosses } from "./record-losses.ts";
 import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
 
 /** RFC 7517, section 8.5.2. */
@@ -24,7 +25,7 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
     const failures = failedUnheard === 0 ? {} : { failedUnheard };
     const { refused } = egressCounts;
     const denials = Object.keys(refused).length === 0 ? {} : { egressRefused: refused };
-    const losses = lossesOf(dependencies);
+    const losses = recordLosses(dependencies);
     const records = Object.keys(losses).length === 0 ? {} : { records: losses };
     const more = { ...fallback, ...failures, ...denials, ...records };
     const body = { status: reason ?? "ok", isolation: level, ...more, version: VERSION };
@@ -57,16 +58,4 @@ function openApiJson(): Promise<Buffer> {
     return Buffer.from(JSON.stringify(openApiDocument()));
   });
   return openApi;
-}
-
-/** Returns what was lost of the records, by their kind. A loss costs no run, so the service stays healthy. */
-function lossesOf({ recordStore, usage, audit, drain }: ApiDependencies): Record<string, object> {
-  const losses: Record<string, object> = {};
-  const all = { history: recordStore.losses, usage: usage.losses, audit: audit.losses, logDrain: drain?.losses };
-  for (const [kind, found] of Object.entries(all)) {
-    // Members that are 0, null or an empty list are no loss.
-    const lost = Object.entries(found ?? {}).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
-    if (lost.length > 0) losses[kind] = Object.fromEntries(lost);
-  }
-  return losses;
 }

@@ -22,6 +22,7 @@ import type { EgressCounts } from "../../telemetry/egress-counts.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import type { CheckRate } from "../../tokens/check-rate.ts";
 import type { IssueRate } from "../../tokens/issue-rate.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import type { Authenticator } from "../authenticator.ts";
@@ -39,6 +40,7 @@ import { isMetricsToken } from "./metrics-token.ts";
 import { NO_QUERY, type Query } from "./queries.ts";
 import { readQuery } from "./read-query.ts";
 import { methodNotAllowed, slashAtEnd } from "./refused-paths.ts";
+import type { SystemFacts } from "./system-facts.ts";
 
 export interface ApiDependencies {
   readonly config: Config;
@@ -49,6 +51,7 @@ export interface ApiDependencies {
   readonly proxies: Proxies;
   readonly limiter: Limiter;
   readonly issueRate: IssueRate;
+  readonly checkRate: CheckRate;
   readonly policies: PolicyStore;
   readonly restarts: Pick<Restarts, "restart">;
   readonly tasks: Tasks;
@@ -92,8 +95,14 @@ export interface ApiDependencies {
   readonly cancel: (container: string, run: string, by: Caller) => boolean;
   /** Returns why the service would refuse all runs now, or null if it accepts runs. */
   readonly trouble: () => string | null;
-  /** The isolation level, and the reason why no stronger level is in use. */
-  readonly isolation: { readonly level: string; readonly fallbackReason: string | null };
+  /** The isolation level, its mechanisms, and the reason why no stronger level is in use. */
+  readonly isolation: {
+    readonly level: string;
+    readonly mechanisms: string;
+    readonly resources: string;
+    readonly fallbackReason: string | null;
+  };
+  readonly system: SystemFacts;
 }
 
 export type Call = Context<{ Bindings: HttpBindings }>;

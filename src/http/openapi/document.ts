@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { VERSION } from "../headers.ts";
+import { CHECK_OPERATIONS } from "./check-operations.ts";
 import { CONTAINER_OPERATIONS } from "./container-operations.ts";
 import { HEADERS, headersOf, REQUEST_HEADERS } from "./header-table.ts";
 import { MCP_OPERATIONS } from "./mcp-operations.ts";
@@ -11,6 +12,7 @@ import { PUBLIC_OPERATIONS } from "./public-operations.ts";
 import { RECORD_OPERATIONS } from "./record-operations.ts";
 import { RUN_OPERATIONS } from "./run-operations.ts";
 import { NAME, PROBLEM } from "./schemas.ts";
+import { SYSTEM_OPERATIONS } from "./system-operations.ts";
 import { TASK_OPERATIONS } from "./task-operations.ts";
 import { TOKEN_OPERATIONS } from "./token-operations.ts";
 
@@ -19,10 +21,12 @@ export type Json = { [name: string]: unknown };
 
 export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
+  ...CHECK_OPERATIONS,
   ...TASK_OPERATIONS,
   ...RECORD_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...CONTAINER_OPERATIONS,
+  ...SYSTEM_OPERATIONS,
   ...MCP_OPERATIONS,
   ...PUBLIC_OPERATIONS,
 ];

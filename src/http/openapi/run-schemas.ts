@@ -13,7 +13,7 @@ const line = z.object({
   level: z.enum(LOG_LEVELS),
   text: z.string(),
 });
-const position = z.object({
+export const POSITION: z.ZodType = z.object({
   file: z.string(),
   line: z.int().min(1),
   column: z.int().min(1),
@@ -24,7 +24,7 @@ const error = z.object({
   name: z.string().nullable(),
   message: z.string(),
   hint: z.string().nullable(),
-  at: position.nullable(),
+  at: POSITION.nullable(),
   stack: z.string().nullable(),
 });
 const limit = z.object({

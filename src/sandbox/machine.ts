@@ -1,7 +1,7 @@
 import { arch, platform, release } from "node:os";
 
 import packageJson from "../../package.json" with { type: "json" };
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../finding.ts";
 
 const ARCHITECTURES: readonly string[] = ["x64", "arm64"];
 /** The first major version that strips types and has all features that the guest needs. */
