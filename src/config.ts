@@ -5,6 +5,7 @@ import { LISTENING, type ListeningConfig } from "./config/groups/listening.ts";
 import { METRICS, type MetricsConfig } from "./config/groups/metrics.ts";
 import { NETWORK, type NetworkConfig } from "./config/groups/network.ts";
 import { type NodeConfig, NODES } from "./config/groups/nodes.ts";
+import { type PackageConfig, PACKAGES } from "./config/groups/packages.ts";
 import { type QuotaConfig, QUOTAS } from "./config/groups/quotas.ts";
 import { RATE_LIMITS, type RateLimitConfig } from "./config/groups/rate-limits.ts";
 import { type RecordConfig, RECORDS } from "./config/groups/records.ts";
@@ -22,6 +23,7 @@ export interface Config
     RunLimitConfig,
     NetworkConfig,
     TaskUrlConfig,
+    PackageConfig,
     ContainerConfig,
     RateLimitConfig,
     QuotaConfig,
@@ -38,6 +40,7 @@ export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Set
   "Limits of one run": RUN_LIMITS,
   "Network of tasks": NETWORK,
   "Code from a URL": TASK_URL,
+  Packages: PACKAGES,
   "Containers and guests": CONTAINERS,
   "Rate limits": RATE_LIMITS,
   "Caps and quotas of tokens": QUOTAS,
@@ -55,6 +58,7 @@ export const SETTINGS: Settings<Config> = {
   ...RUN_LIMITS,
   ...NETWORK,
   ...TASK_URL,
+  ...PACKAGES,
   ...CONTAINERS,
   ...RATE_LIMITS,
   ...QUOTAS,

@@ -55,13 +55,37 @@ export const PROBLEMS = {
     status: 400,
     fault: "caller",
     title: "The code needs a module that is not there",
-    help: "Send the module with the code, bundle a package with the code, or correct the name. Node's modules are there.",
+    help: "Send the module with the code, name the package in packages or as npm:name@range, or correct the name. Node's modules are there.",
   },
   code_pinned: {
     status: 400,
     fault: "caller",
     title: "The token permits only its own code",
     help: "Send no code with this token, or the code whose SHA-256 the token contains.",
+  },
+  packages_not_found: {
+    status: 400,
+    fault: "caller",
+    title: "A package does not exist, or has no such version",
+    help: "The detail names the package and the range. A version that is younger than --npm-min-age does not count.",
+  },
+  packages_native: {
+    status: 400,
+    fault: "caller",
+    title: "A package contains native code",
+    help: "Guests run JavaScript and WebAssembly only. Use a package without native addons.",
+  },
+  packages_too_large: {
+    status: 400,
+    fault: "caller",
+    title: "A set of packages is too large",
+    help: "The detail names the bound, which the operator sets. Name fewer packages, or smaller ones.",
+  },
+  packages_failed: {
+    status: 400,
+    fault: "caller",
+    title: "A set of packages cannot be built",
+    help: "The detail names the package and the cause, such as a missing file. Use another version of the package.",
   },
   task_url_invalid: {
     status: 400,
@@ -128,6 +152,12 @@ export const PROBLEMS = {
     fault: "caller",
     title: "The token does not permit this",
     help: "The token is valid, but not for this container or operation. Ask for a token that permits it.",
+  },
+  packages_forbidden: {
+    status: 403,
+    fault: "caller",
+    title: "A package is not permitted",
+    help: "The detail names the setting or the claim: --npm, --npm-allow, or the claim packages of the token.",
   },
   container_suspended: {
     status: 403,
@@ -272,6 +302,18 @@ export const PROBLEMS = {
     fault: "service",
     title: "The store is not available",
     help: "Nothing was run or counted: the operator finds the cause, such as a full disk, in the log.",
+  },
+  packages_building: {
+    status: 503,
+    fault: "service",
+    title: "The packages are being built",
+    help: "Try again after Retry-After. The build goes on, and later runs find its result.",
+  },
+  packages_unavailable: {
+    status: 503,
+    fault: "service",
+    title: "The packages cannot be fetched now",
+    help: "The registry does not answer, and the service has no build of these packages: try again after Retry-After.",
   },
   node_unavailable: {
     status: 503,

@@ -9,7 +9,7 @@ export type Problem = {
   /** what is wrong with this request */
   detail: string;
   /** stable, for programs */
-  code: "container_invalid" | "request_invalid" | "credentials_ambiguous" | "code_missing" | "code_ambiguous" | "code_too_large" | "code_syntax" | "code_shape" | "module_missing" | "code_pinned" | "task_url_invalid" | "task_url_forbidden" | "task_url_unreachable" | "task_url_status" | "task_url_too_large" | "task_url_not_code" | "task_error" | "token_missing" | "token_invalid" | "origin_forbidden" | "token_forbidden" | "container_suspended" | "quota_exceeded" | "not_found" | "method_not_allowed" | "precondition_failed" | "run_cancelled" | "container_limited" | "token_limited" | "container_busy" | "auth_limited" | "task_threw" | "task_timeout" | "task_stalled" | "task_blocked" | "task_memory" | "task_exited" | "result_unserializable" | "result_too_large" | "container_restarted" | "sandbox_failed" | "internal_error" | "draining" | "overloaded" | "store_unavailable" | "node_unavailable";
+  code: "container_invalid" | "request_invalid" | "credentials_ambiguous" | "code_missing" | "code_ambiguous" | "code_too_large" | "code_syntax" | "code_shape" | "module_missing" | "code_pinned" | "packages_not_found" | "packages_native" | "packages_too_large" | "packages_failed" | "task_url_invalid" | "task_url_forbidden" | "task_url_unreachable" | "task_url_status" | "task_url_too_large" | "task_url_not_code" | "task_error" | "token_missing" | "token_invalid" | "origin_forbidden" | "token_forbidden" | "packages_forbidden" | "container_suspended" | "quota_exceeded" | "not_found" | "method_not_allowed" | "precondition_failed" | "run_cancelled" | "container_limited" | "token_limited" | "container_busy" | "auth_limited" | "task_threw" | "task_timeout" | "task_stalled" | "task_blocked" | "task_memory" | "task_exited" | "result_unserializable" | "result_too_large" | "container_restarted" | "sandbox_failed" | "internal_error" | "draining" | "overloaded" | "store_unavailable" | "packages_building" | "packages_unavailable" | "node_unavailable";
   /** the id of the run */
   run?: string | undefined;
   /** what to do */
@@ -147,6 +147,7 @@ export type Claims = {
   };
   timeout: string | null;
   net: false | string[] | null;
+  packages: false | string[] | null;
   code: {
     url?: string | undefined;
     sha256?: string | undefined;
@@ -1010,6 +1011,8 @@ export type TokenRequest = {
   timeout?: string | undefined;
   /** the hosts that code may connect to, of those that the operator allows; false: none */
   net?: false | string[] | undefined;
+  /** the packages that code may import, of those that the operator permits, such as `lodash@4` or `@acme/*`; false: none */
+  packages?: false | string[] | undefined;
   /** the only code that the token may run: its URL, its SHA-256, or both */
   code?: {
     url?: string | undefined;

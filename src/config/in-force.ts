@@ -50,6 +50,7 @@ function oneText(value: unknown, { flag, repeatable }: Setting<unknown>): string
   if (isTarget(value)) return value.kind === "file" ? `file:${value.path}` : describeTarget(value);
   const entries = Object.entries(value);
   if ("host" in value && "port" in value) return hostPort(String(value.host), Number(value.port));
+  if ("scope" in value && "value" in value) return `${String(value.scope)}=${String(value.value)}`;
   // Limits by window. Any other object may contain a secret.
   const isPlain = repeatable && entries.every(([, each]) => typeof each === "number");
   return isPlain ? entries.map(([name, each]) => `${name}=${each}`).join(",") : "(set)";

@@ -122,6 +122,11 @@ function contradictions(config: Config): string[] {
   if (config.consoleServiceUrl !== null && config.consolePort === null) {
     faults.push("--console-service-url needs --console-port: otherwise the console is at / of the service");
   }
+  const unknownScope = config.npmScopeToken.find(
+    ({ scope }) => !config.npmScope.some((other) => other.scope === scope),
+  );
+  if (unknownScope)
+    faults.push(`--npm-scope-token ${unknownScope.scope} needs the registry of the scope, in --npm-scope`);
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
   if (!safe) {

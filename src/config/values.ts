@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import path from "node:path";
 
+import { BAD_PERMIT, readPermit } from "../package-names.ts";
 import { formatSize, parseDuration, parseSize } from "../units.ts";
 
 /** The maximum number of runs by window. An absent window has no limit. */
@@ -135,6 +136,46 @@ export function webUrl(input: string): string {
   const isPlain = url?.username === "" && url.password === "" && url.search === "" && url.hash === "";
   if (url && isHttp && isPlain) return url.href.replace(/\/+$/, "");
   throw new TypeError("it is not an http or https URL, or it has a user, a query or a fragment");
+}
+
+/** A scope of packages, such as `@acme`, and a value of it. */
+export interface OfScope {
+  readonly scope: string;
+  readonly value: string;
+}
+
+/** Parses scopes with their registries, such as `@acme=https://npm.acme.example`. */
+export function scopeUrls(texts: readonly string[]): OfScope[] {
+  return ofScopes(texts, "@acme=https://npm.acme.example", webUrl);
+}
+
+/** Parses scopes with files, such as `@acme=/run/secrets/acme`. */
+export function scopeFiles(texts: readonly string[]): OfScope[] {
+  return ofScopes(texts, "@acme=/run/secrets/acme", file);
+}
+
+function ofScopes(texts: readonly string[], example: string, read: (text: string) => string): OfScope[] {
+  const all = texts.map((input): OfScope => {
+    const [, scope, value] = /^(@[a-z0-9~][a-z0-9._~-]*)=(.+)$/i.exec(input.trim()) ?? [];
+    if (scope === undefined || value === undefined)
+      throw new TypeError(`${JSON.stringify(input)} is not such as ${example}`);
+    return { scope, value: read(value) };
+  });
+  const twice = all.find(({ scope }, index) => all.findIndex((other) => other.scope === scope) < index);
+  if (twice) throw new TypeError(`the scope ${twice.scope} is set twice`);
+  return all;
+}
+
+const MAX_PERMITS = 1_000;
+
+/** Parses a list of packages: `zod`, `lodash@4` and `@acme/*`. */
+export function permits(texts: readonly string[]): string[] {
+  const list = [...new Set(texts.flatMap((input) => input.split(",")).map((input) => input.trim()))];
+  const wrong = list.find((each) => readPermit(each) === null);
+  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is no package: it ${BAD_PERMIT}`);
+  if (list.length > MAX_PERMITS)
+    throw new TypeError(`${list.length} packages are more than the maximum of ${MAX_PERMITS}`);
+  return list;
 }
 
 /** Parses a colour in the form `#rrggbb`. */

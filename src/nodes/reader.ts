@@ -43,7 +43,17 @@ export function callerOf({ jti: name, family, admin, containers, can }: Reader):
 }
 
 const NOTHING = {
-  ...{ exp: null, nbf: null, iat: 0, limits: {}, timeout: null, net: false as const, code: null, params: {} },
+  ...{
+    exp: null,
+    nbf: null,
+    iat: 0,
+    limits: {},
+    timeout: null,
+    net: false as const,
+    packages: false as const,
+    code: null,
+    params: {},
+  },
   ...{ secretsReadable: false, fresh: false, depth: 0, selfRevoke: false, labels: {}, description: null, task: null },
 };
 const NO_STORE = { issued: () => undefined };

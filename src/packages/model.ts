@@ -24,6 +24,8 @@ export interface Lock {
   readonly key: string;
   readonly ranges: Readonly<Record<string, string>>;
   readonly entries: readonly string[];
+  /** The key `name@version` of each package of `ranges`. Equal packages may lock two sets whose names mean different versions. */
+  readonly roots: Readonly<Record<string, string>>;
   /** Sorted by name, then by version. */
   readonly packages: readonly LockedPackage[];
   /** The version of the builder. */
@@ -82,12 +84,17 @@ export interface Artefact {
  * Returns the key of a lock: the SHA-256, in hexadecimal, of the members that decide the artefact. The requester and the time are
  * no part of it, so equal sets of equal versions share an artefact.
  */
-export function keyOfLock({ entries, packages, builder }: Pick<Lock, "entries" | "packages" | "builder">): string {
+export function keyOfLock({
+  entries,
+  roots,
+  packages,
+  builder,
+}: Pick<Lock, "entries" | "roots" | "packages" | "builder">): string {
   const shown = packages.map(({ name, version, integrity, dependencies }) => {
     return [name, version, integrity, sorted(dependencies)];
   });
   return createHash("sha256")
-    .update(JSON.stringify([entries, shown, builder]))
+    .update(JSON.stringify([entries, sorted(roots), shown, builder]))
     .digest("hex");
 }
 

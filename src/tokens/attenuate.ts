@@ -4,6 +4,7 @@ import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import type { MemberFault } from "../members.ts";
+import { permitsNoMore } from "../packages/policy.ts";
 import { parseDuration } from "../units.ts";
 import { type Claims, permitsContainer } from "./claims.ts";
 import type { TokenRequest } from "./token-request.ts";
@@ -22,6 +23,7 @@ export function attenuate(above: Claims, request: TokenRequest): TokenRequest {
     limits: { ...(container && { container }), ...(token && { token }) },
     timeout: request.timeout ?? above.timeout,
     net: request.net ?? above.net,
+    packages: request.packages ?? above.packages,
     code: request.code ?? above.code,
     params: { ...request.params, ...above.params },
     secretsReadable: request.secretsReadable || above.secretsReadable,
@@ -36,7 +38,7 @@ export function exceeds(above: Claims, request: TokenRequest): MemberFault[] {
 }
 
 function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault> {
-  const { admin, containers, can, exp, limits, timeout, net, code, params, depth } = request;
+  const { admin, containers, can, exp, limits, timeout, net, packages, code, params, depth } = request;
   if (above.depth === 0) yield { member: "depth", detail: "of the calling token is 0, so it cannot issue tokens" };
   else if (depth >= above.depth) {
     yield { member: "depth", detail: `is ${depth}; it may be at most ${above.depth - 1}` };
@@ -59,6 +61,9 @@ function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault>
     yield { member: "timeout", detail: `is longer than the timeout of the calling token, which is ${above.timeout}` };
   }
   if (!isSubset(net, above.net)) yield { member: "net", detail: "has hosts that the calling token may not reach" };
+  if (packages !== null && !permitsNoMore(packages, above.packages)) {
+    yield { member: "packages", detail: "has packages that the calling token may not import" };
+  }
   if (above.code && code && !isDeepStrictEqual(code, above.code)) {
     yield { member: "code", detail: "is inherited unchanged; leave it out" };
   }

@@ -1,6 +1,7 @@
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import type { Labels } from "../labels.ts";
 import type { Limits } from "../limits/windows.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
 
 /** What a token may be allowed to do. */
 export const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
@@ -43,6 +44,8 @@ export interface Claims {
   readonly timeout: string | null;
   /** A restriction of the operator's egress policy. `null` if the token adds no restriction. */
   readonly net: NetClaim;
+  /** A restriction of the packages that the operator permits. `null` if the token adds no restriction. */
+  readonly packages: PackagesClaim;
   /** `null` if the token may run any code. */
   readonly code: Pin | null;
   readonly params: Params;

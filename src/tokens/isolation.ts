@@ -11,8 +11,8 @@ export interface Isolation {
 }
 
 /**
- * All unpinned code of a container shares a guest, unless its tokens differ in network access. A token with a pin shares with
- * no other token. A token with secrets does not share either. Its guest ends when the secrets are replaced, because its code
+ * All unpinned code of a container shares a guest, unless its tokens differ in network access or in the packages that they permit. A
+ * token with a pin shares with no other token. A token with secrets does not share either. Its guest ends when the secrets are replaced, because its code
  * may have stored the old ones.
  *
  * A timeout is not part of the group, just as limits are not: the service ends each run by its own deadline, and no code in the
@@ -20,9 +20,10 @@ export interface Isolation {
  *
  * @param secrets the version of the secrets that its runs receive, or null
  */
-export function isolationOf({ jti, code, fresh, net }: Claims, secrets: string | null): Isolation {
+export function isolationOf({ jti, code, fresh, net, packages }: Claims, secrets: string | null): Isolation {
   const free = secrets === null ? "free" : `alone ${jti}`;
   const owner = code ? `pinned ${jti} ${JSON.stringify(code)}` : free;
-  const isolationKey = `${owner} ${JSON.stringify(net)}${secrets === null ? "" : ` ${secrets}`}`;
+  const imports = packages === null ? "" : ` packages ${JSON.stringify(packages)}`;
+  const isolationKey = `${owner} ${JSON.stringify(net)}${imports}${secrets === null ? "" : ` ${secrets}`}`;
   return Object.freeze({ isolationKey, fresh, net });
 }

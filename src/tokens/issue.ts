@@ -104,6 +104,7 @@ export function payloadOf(
     limits,
     timeout,
     net,
+    packages,
     code,
     params,
     secretsReadable,
@@ -126,6 +127,7 @@ export function payloadOf(
     ...(Object.keys(limits).length > 0 && { limits }),
     ...(timeout !== null && { timeout }),
     ...(net !== null && { net }),
+    ...(packages !== null && { packages }),
     ...(code !== null && { code }),
     ...(Object.keys(params).length > 0 && { params }),
     ...(secretsReadable && { secretsReadable }),
@@ -151,8 +153,8 @@ function compactLength(part: object): number {
 }
 
 /** Returns the longest of the members without a small maximum. */
-function longestOf({ containers, net, params, labels, description }: Payload): string {
-  const members = Object.entries({ containers, net, params, labels, description });
+function longestOf({ containers, net, packages, params, labels, description }: Payload): string {
+  const members = Object.entries({ containers, net, packages, params, labels, description });
   return members.reduce((longest, member) => (lengthOf(member[1]) > lengthOf(longest[1]) ? member : longest))[0];
 }
 

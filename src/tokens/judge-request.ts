@@ -4,6 +4,7 @@ import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults } from "../members.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";
 import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
@@ -12,6 +13,7 @@ import {
   containersMember,
   depthMember,
   netMember,
+  packagesMember,
   paramsMember,
   pinMember,
   PINNED_VERBS,
@@ -69,6 +71,7 @@ const DEFAULTS: Omit<TokenRequest, "can" | "exp"> = {
   limits: {},
   timeout: null,
   net: null,
+  packages: null,
   code: null,
   params: {},
   secrets: {},
@@ -91,6 +94,7 @@ interface Members {
   limits?: TokenLimits;
   timeout?: string;
   net?: Exclude<NetClaim, null>;
+  packages?: Exclude<PackagesClaim, null>;
   code?: Pin;
   params?: Params;
   secrets?: Secrets;
@@ -116,6 +120,7 @@ export const tokenRequest: z.ZodType<Members> = z.strictObject(
     limits: z.exactOptional(tokenLimitsMember),
     timeout: z.exactOptional(timeoutMember),
     net: z.exactOptional(netMember),
+    packages: z.exactOptional(packagesMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),
     secrets: z.exactOptional(secretsMember),

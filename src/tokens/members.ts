@@ -3,6 +3,8 @@ import { z } from "zod";
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { limitsMember } from "../limits/members.ts";
+import { BAD_PERMIT, readPermit } from "../package-names.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
 import { formatDuration, parseDuration } from "../units.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
@@ -31,6 +33,10 @@ const TIMEOUT = "must be a duration such as 500ms or 5s, from 10ms to 24d";
 const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts`;
 const DESTINATION =
   "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
+
+/** The maximum number of packages, each of which a run compares. */
+const MAX_PACKAGES = 100;
+const PACKAGES = `must be false, or a list of 1 to ${MAX_PACKAGES} packages`;
 
 const MAX_PARAMS = 100;
 const PARAMS = `must be an object of at most ${MAX_PARAMS} values by their names`;
@@ -129,6 +135,25 @@ export const netMember: z.ZodType<Exclude<NetClaim, null>> = z
         maxItems: MAX_DESTINATIONS,
       },
     ],
+  });
+
+/** Normalizes the order, so that tokens with equal claims can share a guest. */
+export const packagesMember: z.ZodType<Exclude<PackagesClaim, null>> = z
+  .unknown()
+  .transform((input, context) => {
+    const fault = (message: string, path: number[]): never => {
+      context.addIssue({ code: "custom", message, path });
+      return z.NEVER;
+    };
+    if (input === false) return input;
+    if (!Array.isArray(input) || input.length < 1 || input.length > MAX_PACKAGES) return fault(PACKAGES, []);
+    const packages = input.map((text: unknown, index) => {
+      return typeof text === "string" && readPermit(text) !== null ? text : fault(BAD_PERMIT, [index]);
+    });
+    return [...new Set(packages)].toSorted();
+  })
+  .meta({
+    oneOf: [{ const: false }, { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_PACKAGES }],
   });
 
 /** Normalizes the spelling, so that inheritance compares equal URLs as equal. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
 import { type Claims, isJti, type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
 import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {
@@ -9,6 +10,7 @@ import {
   containersMember,
   depthMember,
   netMember,
+  packagesMember,
   paramsMember,
   pinMember,
   PINNED_VERBS,
@@ -31,6 +33,7 @@ export interface Payload {
   readonly limits?: TokenLimits;
   readonly timeout?: string;
   readonly net?: Exclude<NetClaim, null>;
+  readonly packages?: Exclude<PackagesClaim, null>;
   readonly code?: Pin;
   readonly params?: Params;
   readonly secretsReadable?: true;
@@ -61,6 +64,7 @@ export function claimsOf(payload: unknown): Claims {
     limits = {},
     timeout = null,
     net = null,
+    packages = null,
     code = null,
     params = {},
     secretsReadable = false,
@@ -83,6 +87,7 @@ export function claimsOf(payload: unknown): Claims {
     limits,
     timeout,
     net,
+    packages,
     code,
     params,
     secretsReadable,
@@ -112,6 +117,7 @@ const schema: z.ZodType<Payload> = z
     limits: z.exactOptional(tokenLimitsMember),
     timeout: z.exactOptional(timeoutMember),
     net: z.exactOptional(netMember),
+    packages: z.exactOptional(packagesMember),
     code: z.exactOptional(pinMember),
     params: z.exactOptional(paramsMember),
     secretsReadable: z.exactOptional(z.literal(true)),

@@ -1,5 +1,6 @@
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import type { Labels } from "../labels.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
 import type { Params, Pin, TokenLimits, Verb } from "./claims.ts";
 import type { Secrets } from "./secrets/vault.ts";
 
@@ -14,6 +15,7 @@ export interface TokenRequest {
   readonly limits: TokenLimits;
   readonly timeout: string | null;
   readonly net: NetClaim;
+  readonly packages: PackagesClaim;
   readonly code: Pin | null;
   readonly params: Params;
   readonly secrets: Secrets;

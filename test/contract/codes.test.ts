@@ -147,6 +147,8 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     await limitFiles(crowded, "unlimited");
     return answer;
   },
+  ...{ packages_forbidden: notYet, packages_not_found: notYet, packages_native: notYet, packages_too_large: notYet },
+  ...{ packages_failed: notYet, packages_building: notYet, packages_unavailable: notYet },
   node_unavailable: async () => {
     await using redis = await startRedis();
     // A node that has announced itself, but does not announce where it is.
@@ -156,6 +158,11 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     );
   },
 };
+
+/** Codes of packages, which no run imports yet. */
+function notYet(): Promise<Answer> {
+  return Promise.reject(new Error("no run imports packages yet"));
+}
 
 /** Returns the answer to the second of two runs of a token with these claims. */
 async function twice(claims: object): Promise<Answer> {
@@ -225,6 +232,11 @@ async function untilRefused(ask: () => Promise<Answer>): Promise<Answer> {
 
 /** The codes that cannot be provoked on this machine, with the reason. */
 const MISSING: Partial<Record<ProblemCode, string>> = {
+  ...Object.fromEntries(
+    Object.keys(PROBLEMS)
+      .filter((name) => name.startsWith("packages_"))
+      .map((name) => [name, "no run imports packages yet"]),
+  ),
   internal_error: "only a bug causes it: test/http/problem.test.ts tests its answer",
   ...(hasPrlimit() ? {} : { store_unavailable: "there is no prlimit" }),
   ...(NO_REDIS ? { node_unavailable: NO_REDIS } : {}),

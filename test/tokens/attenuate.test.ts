@@ -19,6 +19,7 @@ const HEAD = {
   limits: { container: { minute: 60 }, token: { day: 100 } },
   timeout: "30s",
   net: ["api.example.com", "b.example.com:443", "[::1]:80"],
+  packages: ["@acme/*", "lodash@4", "zod"],
   depth: 2,
   params: { plan: "free" },
 };
@@ -89,6 +90,19 @@ test("a token may have a shorter timeout than the token above, and a longer one 
   assert.deepEqual([unlimited.claims.timeout, below.claims.timeout], [null, "24d"]);
 });
 
+test("a token may permit fewer packages than the token above, or fewer of their versions, or none", async (t) => {
+  const { issue } = await testTokens(t);
+  const { claims } = await issue(HEAD, "an administrator");
+  for (const packages of [["zod@4"], ["lodash@^4.17.0", "@acme/tools"], ["@acme/*"], false]) {
+    const child = await issue({ containers: ["acme"], packages }, callerOf(claims));
+    assert.deepEqual(child.claims.packages, Array.isArray(packages) ? packages.toSorted() : packages);
+  }
+  const none = await issue({ ...HEAD, packages: false }, "an administrator");
+  assert.equal((await issue({ containers: ["acme"] }, callerOf(none.claims))).claims.packages, false);
+  const problem = await problemOf(() => issue({ containers: ["acme"], packages: ["zod"] }, callerOf(none.claims)));
+  assert.deepEqual([problem.code, membersOf(problem)], ["token_forbidden", ["packages"]]);
+});
+
 test("a token inherits params, and may add others", async (t) => {
   const { issue } = await testTokens(t);
   const { claims } = await issue({ ...HEAD, params: { plan: "pro", of: { a: [1] } } }, "an administrator");
@@ -116,6 +130,10 @@ const WIDER: [string, object, string[]][] = [
   ["another port", { net: ["b.example.com:80"] }, ["net"]],
   ["all ports", { net: ["b.example.com"] }, ["net"]],
   ["all ports of an address", { net: ["::1"] }, ["net"]],
+  ["a package that is not listed", { packages: ["zod", "left-pad"] }, ["packages"]],
+  ["a package with more versions", { packages: ["lodash"] }, ["packages"]],
+  ["other versions of a package", { packages: ["lodash@3"] }, ["packages"]],
+  ["another scope", { packages: ["@other/*"] }, ["packages"]],
   ["as many generations", { depth: 2 }, ["depth"]],
   ["other params", { params: { plan: "pro", other: 1 } }, ["params.plan"]],
 ];

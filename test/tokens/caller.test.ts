@@ -17,6 +17,7 @@ function caller(jti: string, changes: Partial<Claims> = {}): Caller {
     limits: {},
     timeout: null,
     net: null,
+    packages: null,
     code: null,
     params: {},
     secretsReadable: false,
@@ -56,11 +57,15 @@ test("the timeout of a caller is in milliseconds, and unlimited without a claim"
   assert.deepEqual(timeouts, [Infinity, 10, 5_000, 24 * 86_400_000]);
 });
 
-test("runs with different net or secrets are in different groups", () => {
+test("runs with different net, packages or secrets are in different groups", () => {
   const pin = { sha256: "a".repeat(64) };
   const keys = [
     caller(A),
     caller(A, { net: false }),
+    caller(A, { packages: false }),
+    caller(A, { packages: ["zod"] }),
+    caller(A, { packages: ["zod@4"] }),
+    caller(A, { net: false, packages: ["zod"] }),
     caller(A, { net: ["a.example"] }),
     caller(A, { net: ["a.example", "b.example"] }),
     caller(A, { code: pin }),

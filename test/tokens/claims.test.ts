@@ -14,6 +14,7 @@ const CLAIMS: Claims = {
   limits: {},
   timeout: null,
   net: null,
+  packages: null,
   code: null,
   params: {},
   secretsReadable: false,

@@ -48,6 +48,12 @@ export function issueCommand(): Command {
     .option("--code-sha256 <digest>", "the SHA-256 of the only code that it permits")
     .option("--net <host>", "a destination that its code may reach; all others are denied; can be repeated", gather)
     .option("--offline", "its code has no network")
+    .option(
+      "--package <name>",
+      "a package that its code may import, such as zod or lodash@4, and no other; can be repeated",
+      gather,
+    )
+    .option("--no-packages", "its code imports no packages")
     .option("--fresh", "every run has a guest that no run has used")
     .option("--depth <generations>", "how many generations of tokens may exist below it")
     .option("--no-self-revoke", "it cannot revoke itself")

@@ -18,6 +18,8 @@ export interface IssueFlags extends SecretFlags {
   readonly codeSha256?: string;
   readonly net?: readonly string[];
   readonly offline?: true;
+  readonly package?: readonly string[];
+  readonly packages?: boolean;
   readonly fresh?: true;
   readonly depth?: string;
   readonly selfRevoke?: boolean;
@@ -58,6 +60,7 @@ export async function tokenMembers(
     params: pairsOf(flags.param, (text) => fault("params", `--param ${text}`)),
     code: url === undefined && sha256 === undefined ? undefined : { url, sha256 },
     net: flags.offline ? false : flags.net,
+    packages: flags.packages === false ? false : flags.package?.flatMap((list) => list.split(",")),
     fresh: flags.fresh,
     depth: wholeNumber(flags.depth, (text) => fault("depth", `--depth ${text}`)),
     selfRevoke: flags.selfRevoke === false ? false : undefined,
@@ -65,6 +68,7 @@ export async function tokenMembers(
     description: flags.description,
   };
   if (flags.offline && flags.net) fault("net", "--offline and --net exclude each other");
+  if (flags.packages === false && flags.package) fault("packages", "--no-packages and --package exclude each other");
   const request = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
   if (faults.size > 0)
     throw new UsageError([...[...faults.values()].flat(), ...faultsOfOthers(request, faults)].join("\n"));

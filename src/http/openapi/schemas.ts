@@ -75,6 +75,7 @@ export const CLAIMS: z.ZodType = named(
     limits: z.object({ container: LIMITS.exactOptional(), token: LIMITS.exactOptional() }),
     timeout: z.string().nullable(),
     net: z.union([z.literal(false), z.array(z.string()), z.null()]),
+    packages: z.union([z.literal(false), z.array(z.string()), z.null()]),
     code: z.object({ url: z.string().exactOptional(), sha256: z.string().exactOptional() }).nullable(),
     params: z.record(z.string(), z.unknown()),
     secretsReadable: z.boolean(),

@@ -18,6 +18,7 @@ const EXAMPLE_CLAIMS = {
   limits: { token: { minute: 60 } },
   timeout: "5s",
   net: null,
+  packages: null,
   code: null,
   params: {},
   secretsReadable: false,

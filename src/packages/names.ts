@@ -1,0 +1,140 @@
+import { Problem } from "../errors.ts";
+import { isSameRange, MAX_SPECIFIER_CHARS, packageOf, readNpmSpecifier } from "../package-names.ts";
+import type { PackageSet } from "./model.ts";
+
+/** Ranges by the names of packages, as a request names them. */
+export type Ranges = Readonly<Record<string, string>>;
+
+/** The most packages that one text names: each of them is resolved, and most bring others. */
+export const MAX_NAMED = 50;
+/** The most entries of one set, each of which the builder resolves twice. */
+const MAX_ENTRIES = 200;
+
+const PREFIX = "npm:";
+const DOUBLE = 0x22;
+const SINGLE = 0x27;
+const BACKTICK = 0x60;
+/** The characters before a specifier in which the word `import`, `from` or `require` is looked for. */
+const SHOWN_CHARS = 256;
+/** The end of the text before the specifier of an import; a comment may stand between. */
+const BEFORE_SPECIFIER =
+  /(?:^|[^\w$.])(?:from|import|(?:import|require(?:\.resolve)?)\s{0,20}\()\s{0,20}(?:\/\*[^*]{0,200}\*\/\s{0,20})?$/;
+/** A line that is a comment. */
+const COMMENT = /^\s*(?:\/\/|\/?\*)/;
+
+/** Whether a text can name packages by itself. It costs one search in the text. */
+export function mayName(source: Buffer | string): boolean {
+  return source.includes(PREFIX);
+}
+
+/**
+ * Finds the packages of `ranges` and the packages that texts name by specifiers such as `npm:zod@4`. The texts are scanned and not
+ * parsed, because hostile text attacks parsers. A scan takes time linear in the length of the text.
+ *
+ * A specifier counts only in an import. A sub-path of a package of `ranges` counts in any string, because code may choose it while it
+ * runs.
+ *
+ * @param defaultRange the range of a package that is named without one
+ * @returns null if the texts name no package
+ * @throws {Problem} `request_invalid` if one package has two ranges, `packages_too_large` if the texts name too many packages.
+ */
+export function packagesOf(
+  texts: Iterable<string>,
+  ranges: Ranges | null,
+  defaultRange: (name: string) => string = () => "*",
+): PackageSet | null {
+  const found = new Names(ranges ?? {});
+  for (const text of texts) scan(text, found);
+  return found.set(defaultRange);
+}
+
+/** Calls `found` for each string of a text that may be a specifier. */
+function scan(text: string, found: Names): void {
+  for (let at = 0; at < text.length; at++) {
+    const quote = text.charCodeAt(at);
+    if (quote !== DOUBLE && quote !== SINGLE && quote !== BACKTICK) continue;
+    const end = endOfString(text, at + 1, quote);
+    if (end > at + 1) found.string(text, at + 1, end);
+  }
+}
+
+/**
+ * Returns the end of a string that has the characters of a specifier, or -1. Quotes of one kind that are close to each other are found
+ * soon, and of the three kinds at most three can search in the same characters, so the scan stays linear.
+ */
+function endOfString(text: string, from: number, quote: number): number {
+  const limit = Math.min(text.length, from + MAX_SPECIFIER_CHARS + 1);
+  for (let at = from; at < limit; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at;
+    // No specifier has line breaks, escapes or characters outside ASCII.
+    if (code < 0x20 || code > 0x7e || code === 0x5c) return -1;
+  }
+  return -1;
+}
+
+class Names {
+  readonly #requested: Ranges;
+  /** Null if the package is only named without a range. */
+  readonly #ranges = new Map<string, string | null>();
+  readonly #entries = new Set<string>();
+
+  constructor(requested: Ranges) {
+    this.#requested = requested;
+    for (const [name, range] of Object.entries(requested)) this.#ranges.set(name, range);
+  }
+
+  string(text: string, start: number, end: number): void {
+    if (text.startsWith(PREFIX, start)) {
+      if (isImport(text, start - 1)) this.#npm(text.slice(start, end));
+      return;
+    }
+    if (this.#ranges.size === 0) return;
+    const name = packageOf(text.slice(start, end));
+    if (name !== null && Object.hasOwn(this.#requested, name)) this.#enter(text.slice(start, end));
+  }
+
+  #npm(text: string): void {
+    const specifier = readNpmSpecifier(text);
+    if (!specifier) return;
+    const { name, range, entry } = specifier;
+    const known = this.#ranges.get(name) ?? null;
+    if (known !== null && range !== null && !isSameRange(known, range)) throw twoRanges(name, known, range);
+    this.#ranges.set(name, known ?? range);
+    if (this.#ranges.size > MAX_NAMED) throw tooMany(`more than ${MAX_NAMED} packages`);
+    this.#enter(entry);
+  }
+
+  #enter(entry: string): void {
+    this.#entries.add(entry);
+    if (this.#entries.size > MAX_ENTRIES) throw tooMany(`more than ${MAX_ENTRIES} modules of packages`);
+  }
+
+  set(defaultRange: (name: string) => string): PackageSet | null {
+    if (this.#ranges.size === 0) return null;
+    const names = [...this.#ranges.keys()].toSorted();
+    const used = new Set([...this.#entries].map((entry) => packageOf(entry)));
+    // A package may have only sub-paths, so its root counts only if nothing else of it is named.
+    for (const name of names) if (!used.has(name)) this.#entries.add(name);
+    return {
+      ranges: Object.fromEntries(names.map((name) => [name, this.#ranges.get(name) ?? defaultRange(name)])),
+      entries: [...this.#entries].toSorted(),
+    };
+  }
+}
+
+/** Whether the string whose quote is at this position is the specifier of an import. */
+function isImport(text: string, quote: number): boolean {
+  const before = text.slice(Math.max(0, quote - SHOWN_CHARS), quote);
+  return BEFORE_SPECIFIER.test(before) && !COMMENT.test(before.slice(before.lastIndexOf("\n") + 1));
+}
+
+function twoRanges(name: string, range: string, other: string): Problem {
+  return new Problem("request_invalid", `the package ${name} has two ranges: ${range} and ${other}`, {
+    hint: "Name each package with one range. Imports without a range take the range of the others.",
+  });
+}
+
+function tooMany(what: string): Problem {
+  return new Problem("packages_too_large", `the code names ${what}`, { hint: "Split the code into several tasks." });
+}

@@ -1,0 +1,98 @@
+import { Problem } from "../errors.ts";
+import { isTag, isWithin, type Permit, readPermit } from "../package-names.ts";
+import type { PackageSet } from "./model.ts";
+
+/** The packages that a token permits: texts such as `zod`, `lodash@4` and `@acme/*`; `false` for none, null for no restriction. */
+export type PackagesClaim = readonly string[] | false | null;
+
+/** What the operator permits. */
+export interface PackagePolicy {
+  /** `none` refuses all packages, `any` accepts all, `listed` accepts those of the list. */
+  readonly mode: "none" | "listed" | "any";
+  readonly allow: readonly string[];
+}
+
+const read = new WeakMap<readonly string[], readonly Permit[]>();
+
+/**
+ * Returns the range of a package that code names without one: that of the only entry which permits the package, if it has one.
+ * Otherwise the newest version would be refused, although another is permitted.
+ */
+export function defaultRange(name: string, policy: PackagePolicy, claim: PackagesClaim): string {
+  const lists = [claim === null || claim === false ? [] : permitsOf(claim)];
+  if (policy.mode === "listed") lists.push(permitsOf(policy.allow));
+  for (const list of lists) {
+    const ranges = list.filter((permit) => covers(permit, name)).map(({ range }) => range);
+    if (ranges.length === 1 && ranges[0] !== "*") return ranges[0]!;
+  }
+  return "*";
+}
+
+/**
+ * Requires that a set of packages is permitted. The dependencies of a permitted package come with it.
+ *
+ * @throws {Problem} `packages_forbidden` that names the setting or the claim
+ */
+export function requirePermitted(
+  { ranges }: Pick<PackageSet, "ranges">,
+  policy: PackagePolicy,
+  claim: PackagesClaim,
+): void {
+  const names = Object.keys(ranges);
+  const [first] = names;
+  if (first === undefined) return;
+  if (policy.mode === "none") throw forbidden(first, "the operator permits no packages (--npm none)", ASK_OPERATOR);
+  if (claim === false)
+    throw forbidden(first, "the token permits no packages (its claim packages is false)", ASK_ISSUER);
+  for (const name of names) {
+    const range = ranges[name]!;
+    if (policy.mode === "listed" && !isPermitted(name, range, permitsOf(policy.allow))) {
+      throw forbidden(name, `--npm-allow ${limitOf(name, range, permitsOf(policy.allow))}`, ASK_OPERATOR);
+    }
+    if (claim !== null && !isPermitted(name, range, permitsOf(claim))) {
+      throw forbidden(name, `the claim packages of the token ${limitOf(name, range, permitsOf(claim))}`, ASK_ISSUER);
+    }
+  }
+}
+
+/** Returns whether a claim permits only what the claim above permits. */
+export function permitsNoMore(claim: PackagesClaim, above: PackagesClaim): boolean {
+  if (above === null || claim === false) return true;
+  if (above === false || claim === null) return false;
+  const others = permitsOf(above);
+  return permitsOf(claim).every(({ name, isScope, range }) => {
+    return others.some((other) => {
+      const isCovered = isScope ? other.isScope && other.name === name : covers(other, name);
+      return isCovered && isWithin(range, other.range);
+    });
+  });
+}
+
+const ASK_OPERATOR = "Ask the operator to permit it, or bundle it with the code.";
+const ASK_ISSUER = "Ask for a token that permits it.";
+
+function forbidden(name: string, why: string, hint: string): Problem {
+  return new Problem("packages_forbidden", `the package ${name} is not permitted: ${why}`, { hint });
+}
+
+/** Says why a list does not permit a package. */
+function limitOf(name: string, range: string, permits: readonly Permit[]): string {
+  const ranges = permits.filter((permit) => covers(permit, name)).map((permit) => permit.range);
+  if (ranges.length === 0) return "does not list it";
+  const asked = isTag(range) ? `the tag ${range}, whose version changes,` : `the range ${range}`;
+  return `permits only the range ${ranges.join(" or ")}, and ${asked} is not within it`;
+}
+
+function isPermitted(name: string, range: string, permits: readonly Permit[]): boolean {
+  return permits.some((permit) => covers(permit, name) && isWithin(range, permit.range));
+}
+
+function covers({ name, isScope }: Permit, other: string): boolean {
+  return isScope ? other.startsWith(name) : other === name;
+}
+
+function permitsOf(list: readonly string[]): readonly Permit[] {
+  let permits = read.get(list);
+  if (!permits) read.set(list, (permits = list.map((text) => readPermit(text)!)));
+  return permits;
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Problem } from "../../src/errors.ts";
+import { readPermit } from "../../src/package-names.ts";
+import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "../../src/packages/policy.ts";
+
+const LISTED: PackagePolicy = { mode: "listed", allow: ["zod", "lodash@4", "@acme/*"] };
+const ANY: PackagePolicy = { mode: "any", allow: [] };
+
+/** Returns the text of the refusal, or null. */
+function refusal(ranges: Record<string, string>, policy: PackagePolicy, claim: PackagesClaim = null): string | null {
+  try {
+    requirePermitted({ ranges }, policy, claim);
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof Problem && error.code === "packages_forbidden");
+    return error.message;
+  }
+}
+
+describe("requirePermitted", () => {
+  for (const [name, range] of [
+    ["zod", "*"],
+    ["zod", "latest"],
+    ["zod", "^3 || ^4"],
+    ["lodash", "4"],
+    ["lodash", "^4.17.0"],
+    ["lodash", "4.17.21"],
+    ["@acme/tools", "next"],
+  ] as const) {
+    it(`permits ${name}@${range}`, () => assert.equal(refusal({ [name]: range }, LISTED), null));
+  }
+
+  for (const [name, range, why] of [
+    ["left-pad", "1", "the package left-pad is not permitted: --npm-allow does not list it"],
+    [
+      "lodash",
+      "3",
+      "the package lodash is not permitted: --npm-allow permits only the range 4, and the range 3 is not within it",
+    ],
+    [
+      "lodash",
+      "*",
+      "the package lodash is not permitted: --npm-allow permits only the range 4, and the range * is not within it",
+    ],
+    [
+      "lodash",
+      "latest",
+      "the package lodash is not permitted: --npm-allow permits only the range 4, and the tag latest, whose version changes, is not within it",
+    ],
+    ["@acmes/tools", "1", "the package @acmes/tools is not permitted: --npm-allow does not list it"],
+    ["acme", "1", "the package acme is not permitted: --npm-allow does not list it"],
+  ] as const) {
+    it(`refuses ${name}@${range} and names the setting`, () => assert.equal(refusal({ [name]: range }, LISTED), why));
+  }
+
+  it("refuses all packages with --npm none, whatever the list has", () => {
+    const none: PackagePolicy = { mode: "none", allow: ["zod"] };
+    assert.match(refusal({ zod: "4" }, none) ?? "", /the operator permits no packages \(--npm none\)/);
+  });
+
+  it("permits all packages with --npm any, and narrows them by the claim", () => {
+    assert.equal(refusal({ "left-pad": "1" }, ANY), null);
+    assert.match(refusal({ zod: "4" }, ANY, false) ?? "", /its claim packages is false/);
+    assert.equal(refusal({ zod: "4" }, ANY, ["zod@4"]), null);
+    assert.match(
+      refusal({ zod: "3" }, ANY, ["zod@4"]) ?? "",
+      /the claim packages of the token permits only the range 4/,
+    );
+    assert.match(refusal({ lodash: "4" }, LISTED, ["zod"]) ?? "", /the claim packages of the token does not list it/);
+  });
+
+  it("never widens the list of the operator by the claim", () => {
+    assert.match(refusal({ "left-pad": "1" }, LISTED, ["left-pad"]) ?? "", /--npm-allow does not list it/);
+  });
+});
+
+describe("defaultRange", () => {
+  it("is the range of the claim, then that of the list, then any", () => {
+    assert.equal(defaultRange("lodash", LISTED, null), "4");
+    assert.equal(defaultRange("lodash", LISTED, ["lodash@4.17"]), "4.17");
+    assert.equal(defaultRange("zod", LISTED, null), "*");
+    assert.equal(defaultRange("lodash", ANY, null), "*");
+  });
+});
+
+describe("readPermit", () => {
+  for (const text of [
+    "*",
+    "zod@",
+    "zod@nonsense/x",
+    "@acme",
+    "@*/x",
+    "@acme/*@1",
+    "../x",
+    "__proto__",
+    "https://a",
+    "a b",
+    `a@${"1".repeat(400)}`,
+  ]) {
+    it(`rejects ${text.slice(0, 40)}`, () => assert.equal(readPermit(text), null));
+  }
+});
