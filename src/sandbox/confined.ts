@@ -8,8 +8,9 @@ import { DiskWatch, type WatchedGuest } from "./confined/disk-watch.ts";
 import type { GuestHome } from "./confined/guest-home.ts";
 import { openHomes } from "./confined/homes.ts";
 import { whileStopped } from "./confined/pause.ts";
-import { guestPolicy } from "./confined/policy.ts";
+import { esbuildPolicy, guestPolicy } from "./confined/policy.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { type GuestKind, resourcesOf } from "./guest-kinds.ts";
 import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
 import { landlockAbi, type PlanResult, sendPlan } from "./plan/execute-plan.ts";
@@ -20,6 +21,7 @@ import type { Plan } from "./plan/steps.ts";
 import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
 import { isPrivileged, mayChangeRoot } from "./privilege.ts";
 import { processTimeMs } from "./proc.ts";
+import { esbuildArguments, esbuildEnvironment } from "./program/esbuild-program.ts";
 import { guestArguments, describeResources } from "./program/guest-program.ts";
 import type { GuestExit } from "./sandbox.ts";
 import type { Architecture } from "./seccomp/system-calls.ts";
@@ -46,6 +48,7 @@ interface Prepared {
   readonly plan: Plan;
   /** The plan, encoded for the stub. */
   readonly bytes: Buffer;
+  readonly args: readonly string[];
 }
 
 /**
@@ -67,22 +70,42 @@ export async function openConfined(
   const cgroups = await openCgroups(limits);
   const nextIdentity = mechanisms.ownUsers ? guestUids() : () => ({});
   const disk = new DiskWatch(limits.tmpBytes);
-  const nodeArgs = [homes.files.node, OPENSSL, ...guestArguments(`${homes.files.program}/guest/main.js`, limits)];
   const group = processTag(GUEST_GROUP);
   const removals = new Set<Promise<void>>();
   let started = 0;
 
   /** Creates the home and the policy of the next guest. */
-  const prepare = (): { home: GuestHome; policy: GuestPolicy } => {
+  const prepare = (kind: GuestKind = "task"): { home: GuestHome; policy: GuestPolicy } => {
     const identity = nextIdentity();
+    const resources = resourcesOf(kind, limits);
+    const { landlockAbi: abi } = mechanisms;
+    if (kind === "esbuild") {
+      const { home, file } = homes.makeForEsbuild(identity);
+      return { home, policy: esbuildPolicy(file, home, identity, resources, cgroups, abi) };
+    }
     const home = homes.make(identity);
-    return { home, policy: guestPolicy(homes.files, home, identity, limits, cgroups, mechanisms.landlockAbi) };
+    return { home, policy: guestPolicy(homes.files, home, identity, resources, cgroups, abi) };
   };
 
-  const start = ({ home, plan, bytes }: Prepared, args: readonly string[], frames: "pipe" | Socket): StartedGuest => {
+  const argumentsOf = (kind: GuestKind, { program }: GuestPolicy): string[] => {
+    if (kind === "esbuild") return [program!, ...esbuildArguments(folder.esbuild())];
+    const main = `${homes.files.program}/guest/main.js`;
+    return [homes.files.node, OPENSSL, ...guestArguments(main, resourcesOf(kind, limits))];
+  };
+
+  const environmentOf = (kind: GuestKind, home: GuestHome): Readonly<Record<string, string>> => {
+    if (kind === "esbuild") return esbuildEnvironment(resourcesOf(kind, limits));
+    return { ...sealedEnvironment(homes.files.program), ...(home.root === null ? { TMPDIR: home.tmp } : {}) };
+  };
+
+  const start = (
+    { home, plan, bytes }: Pick<Prepared, "home" | "plan" | "bytes">,
+    args: readonly string[],
+    frames: "pipe" | Socket,
+    kind: GuestKind,
+  ): StartedGuest => {
     // The plan changes the user and the folder, not `spawn`: the guest's user may have no access to the stub's folder.
-    const tmpVariable = home.root === null ? { TMPDIR: home.tmp } : {};
-    const environment = { ...sealedEnvironment(homes.files.program), ...tmpVariable };
+    const environment = environmentOf(kind, home);
     const command = {
       program: folder.stub,
       args,
@@ -100,7 +123,9 @@ export async function openConfined(
     }
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const explain = (code: number): string | null => confinementFault(plan, code);
-    const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, `${group}${++started}`, explain);
+    const name = `${group}${++started}`;
+    const resources = resourcesOf(kind, limits);
+    const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, name, explain, resources);
     const watched = {
       disk: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),
@@ -145,7 +170,7 @@ export async function openConfined(
       const inside = prepare();
       const { program: _, ...others } = inside.policy;
       const startWith = (plan: Plan): StartedGuest => {
-        return start({ home: inside.home, plan, bytes: encodePlan(plan) }, [], "pipe");
+        return start({ home: inside.home, plan, bytes: encodePlan(plan) }, [], "pipe", "task");
       };
       return executeAsGuest(startWith, guestPlan(others), calls);
     };
@@ -164,11 +189,12 @@ export async function openConfined(
   };
 
   // Home and plan take two milliseconds. They are prepared ahead, so that a start does not wait for them.
-  const guests = new Ahead((): Prepared => {
-    const { home, policy } = prepare();
+  const prepareStart = (kind: GuestKind): Prepared => {
+    const { home, policy } = prepare(kind);
     const plan = guestPlan(policy);
-    return { home, plan, bytes: encodePlan(plan) };
-  });
+    return { home, plan, bytes: encodePlan(plan), args: argumentsOf(kind, policy) };
+  };
+  const guests = new Ahead(() => prepareStart("task"));
 
   return {
     facts: {
@@ -179,7 +205,10 @@ export async function openConfined(
       held: heldBy(cgroups),
       layers: await proveLayers(),
     },
-    start: (frames) => start(guests.take(), nodeArgs, frames),
+    start: (frames, kind = "task") => {
+      const prepared = kind === "task" ? guests.take() : prepareStart(kind);
+      return start(prepared, prepared.args, frames, kind);
+    },
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       guests.close();

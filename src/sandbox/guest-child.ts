@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-import type { Cgroup, Cgroups } from "./cgroup/cgroup.ts";
+import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup/cgroup.ts";
 import type { StartedGuest } from "./local-sandbox.ts";
 import { printedStack } from "./printed-stack.ts";
 import { processStatus, processUse } from "./proc.ts";
@@ -79,17 +79,21 @@ export class GuestChild implements StartedGuest {
   #isMoving = false;
   #stderr = "";
 
-  /** @param explain returns the meaning of an exit code of a guest that was never sealed, or null. */
+  /**
+   * @param explain returns the meaning of an exit code of a guest that was never sealed, or null.
+   * @param limits the limits of its group, if they are not those of tasks.
+   */
   constructor(
     child: ChildProcess,
     pid: Promise<number>,
     cgroups: Cgroups | null,
     name: string,
     explain: (code: number) => string | null = () => null,
+    limits?: ResourceLimits,
   ) {
     this.#child = child;
     this.#explain = explain;
-    this.#createCgroup = cgroups && (() => cgroups.create(name));
+    this.#createCgroup = cgroups && (() => cgroups.create(name, limits));
     child.once("close", () => (this.#gone = true));
     child.once("exit", (_, signal) => {
       if (signal !== null) this.#endOrphan();

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 
 import type { LogLimits } from "../wire/log-allowance.ts";
+import type { GuestKind } from "./guest-kinds.ts";
 import type { GuestHandle, GuestProcess, IsolationLevel, Sandbox, SandboxFacts } from "./sandbox.ts";
 
 /** The resources that one guest may use. The guest receives the limits of results and logs as arguments. */
@@ -36,9 +37,10 @@ export interface LocalSandbox {
   readonly facts: SandboxFacts;
   /**
    * @param frames the guest's end of its connection to the service, or `pipe` to create a connection.
+   * @param kind the default is `task`. What another kind needs is prepared when its first guest starts.
    * @throws {Error} if no process can be started.
    */
-  start(frames: "pipe" | Socket): StartedGuest;
+  start(frames: "pipe" | Socket, kind?: GuestKind): StartedGuest;
   /** The same as `Cgroups.prefer`. */
   prefer(pids: readonly number[]): Promise<void>;
   /** Removes the files and groups of the level. All guests must have ended. */
@@ -56,10 +58,10 @@ export function sandboxOf(local: LocalSandbox, options: Pick<SandboxOptions, "mo
   let closed = false;
   return {
     facts: local.facts,
-    launch: async () => {
+    launch: async (kind = "task") => {
       if (closed) throw new Error("no process could be started: the sandbox is closed");
       checkGuestLimit(guests.size, options);
-      const guest = local.start("pipe") as GuestProcess;
+      const guest = local.start("pipe", kind) as GuestProcess;
       guests.add(guest);
       void guest.exited.then(() => guests.delete(guest));
       return guest;

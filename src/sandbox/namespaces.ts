@@ -7,6 +7,7 @@ import { findBubblewrap } from "./bubblewrap.ts";
 import { type Cgroups, GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { type GuestKind, resourcesOf } from "./guest-kinds.ts";
 import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
 import { landlockAbi, type PlanResult, sendPlan } from "./plan/execute-plan.ts";
@@ -16,6 +17,7 @@ import type { NotedCall } from "./plan/notes.ts";
 import { sealedEnvironment } from "./plan/seal.ts";
 import type { Plan } from "./plan/steps.ts";
 import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
+import { esbuildArguments, esbuildEnvironment } from "./program/esbuild-program.ts";
 import { describeResources, guestArguments } from "./program/guest-program.ts";
 import { sharedLibraries } from "./program/libraries.ts";
 import { guestLimits } from "./rlimits.ts";
@@ -34,6 +36,11 @@ const INFO = PLAN_DESCRIPTOR + 1;
 const FIRST_USEFUL_LANDLOCK = 2;
 const STUB = "/bin/stub";
 const NODE = "/bin/node";
+const ESBUILD = "/bin/esbuild";
+/** The descriptor of the frames, which become the standard streams of esbuild. */
+const FRAMES = 3;
+/** The least size of a tmpfs: 0 would be half of the memory of the host. */
+const EMPTY_BYTES = 4_096;
 const PROGRAM = "/guest";
 
 /**
@@ -54,21 +61,26 @@ export async function openNamespaces(
   const libraries = sharedLibraries();
   const abi = landlock ?? (await landlockAbi(folder.stub, ARCHITECTURE));
   const policy = guestPolicy(libraries, limits, cgroups, abi);
-  const bwrapArgs = await bwrapArguments(folder, libraries, limits);
+  const nodeBinds = await bindsOfNode(folder, libraries);
   const nextIdentity = guestUids();
   const group = processTag(GUEST_GROUP);
   let started = 0;
 
-  const start = (plan: Plan, bytes: Buffer, args: readonly string[], frames: "pipe" | Socket): StartedGuest => {
-    const command = { program: bwrap, args: [...bwrapArgs, ...args], extraStdio: ["pipe", "pipe"] as const };
+  const start = ({ plan, bytes, args, resources }: Recipe, frames: "pipe" | Socket): StartedGuest => {
+    const command = { program: bwrap, args, extraStdio: ["pipe", "pipe"] as const };
     const child = spawnGuest({ ...command, identity: nextIdentity(), environment: {}, cwd: "/" }, frames);
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const pid = readPid(child.stdio[INFO] as Socket);
-    return new GuestChild(child, pid, cgroups, `${group}${++started}`, (code) => confinementFault(plan, code));
+    const explain = (code: number): string | null => confinementFault(plan, code);
+    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources);
   };
 
+  const nodeWall = bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), limits);
   const executeUnder = (applied: GuestPolicy, calls: readonly NotedCall[]): Promise<PlanResult> => {
-    return executeAsGuest((plan) => start(plan, encodePlan(plan), [], "pipe"), guestPlan(applied), calls);
+    const startWith = (plan: Plan): StartedGuest => {
+      return start({ plan, bytes: encodePlan(plan), args: nodeWall, resources: limits }, "pipe");
+    };
+    return executeAsGuest(startWith, guestPlan(applied), calls);
   };
   const proveLayers = async (): Promise<Check[]> => {
     const { filter: _, ...unfiltered } = policy;
@@ -84,10 +96,21 @@ export async function openNamespaces(
     return [nesting, ...layers];
   };
 
-  // All guests share these.
-  const node = guestPlan({ ...policy, program: NODE });
-  const nodeBytes = encodePlan(node);
-  const nodeArgs = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, limits)];
+  const recipeOf = (kind: GuestKind): Recipe => {
+    const resources = resourcesOf(kind, limits);
+    if (kind === "esbuild") return esbuildRecipe(folder, resources, cgroups, abi);
+    const plan = guestPlan({ ...guestPolicy(libraries, resources, cgroups, abi), program: NODE });
+    const words = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, resources)];
+    const args = [...bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), resources), ...words];
+    return { plan, bytes: encodePlan(plan), args, resources };
+  };
+  // All guests of a kind share a recipe.
+  const recipes = new Map<GuestKind, Recipe>([["task", recipeOf("task")]]);
+  const recipe = (kind: GuestKind): Recipe => {
+    const known = recipes.get(kind) ?? recipeOf(kind);
+    recipes.set(kind, known);
+    return known;
+  };
   return {
     facts: {
       level: "namespaces",
@@ -97,7 +120,7 @@ export async function openNamespaces(
       held: heldBy(cgroups),
       layers: await proveLayers(),
     },
-    start: (frames) => start(node, nodeBytes, nodeArgs, frames),
+    start: (frames, kind = "task") => start(recipe(kind), frames),
     prefer: async (pids) => cgroups?.prefer(pids),
     close: async () => {
       await cgroups?.close();
@@ -107,6 +130,36 @@ export async function openNamespaces(
 }
 
 const ARCHITECTURE = process.arch as Architecture;
+
+/** All that the guests of one kind have in common. */
+interface Recipe {
+  readonly plan: Plan;
+  /** The plan, encoded for the stub. */
+  readonly bytes: Buffer;
+  /** The arguments of bubblewrap, and then those of the program. */
+  readonly args: readonly string[];
+  readonly resources: GuestResources;
+}
+
+/** Returns the recipe of esbuild: its root has the binary, the stub, and an empty `/tmp` of which Landlock allows nothing. */
+function esbuildRecipe(folder: RunFolder, resources: GuestResources, cgroups: Cgroups | null, abi: number): Recipe {
+  const program = folder.esbuild();
+  const plan = guestPlan({
+    architecture: ARCHITECTURE,
+    standardStreams: FRAMES,
+    closeFrom: FRAMES,
+    ...guestLimits(resources, cgroups, false),
+    dropsCapabilities: true,
+    diesWithParent: true,
+    ...(abi >= FIRST_USEFUL_LANDLOCK ? { landlock: { abi, rules: [{ path: ESBUILD, rights: "execute" }] } } : {}),
+    filter: { pid: 1, ownsFiles: false },
+    program: ESBUILD,
+  });
+  const binds = [program.file, ESBUILD, folder.stub, STUB];
+  const words = [ESBUILD, ...esbuildArguments(program)];
+  const args = [...bwrapArguments(binds, esbuildEnvironment(resources), { tmpBytes: EMPTY_BYTES }), ...words];
+  return { plan, bytes: encodePlan(plan), args, resources };
+}
 
 /** Returns the policy inside the namespaces. Landlock is a second layer: the mount namespace already limits the files. */
 function guestPolicy(
@@ -138,14 +191,19 @@ async function readPid(info: Socket): Promise<number> {
   return (JSON.parse(await text(info)) as { "child-pid": number })["child-pid"];
 }
 
-async function bwrapArguments(
-  folder: RunFolder,
-  libraries: readonly string[],
-  limits: GuestResources,
-): Promise<string[]> {
+/** Returns the files of a guest that runs Node: the path on the host, the path in the guest, and so on. */
+async function bindsOfNode(folder: RunFolder, libraries: readonly string[]): Promise<string[]> {
   const binds = [folder.node, NODE, folder.stub, STUB];
   for (const library of libraries) binds.push(await realpath(library), library);
   binds.push(path.join(folder.program, "guest"), `${PROGRAM}/guest`);
+  return binds;
+}
+
+function bwrapArguments(
+  binds: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  limits: Pick<GuestResources, "tmpBytes">,
+): string[] {
   return [
     ...["--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000", "--unshare-all"],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "task", "--as-pid-1"],
@@ -162,7 +220,7 @@ async function bwrapArguments(
       "--chdir",
       "/tmp",
     ],
-    ...Object.entries(sealedEnvironment(PROGRAM)).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...Object.entries(environment).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--info-fd", String(INFO), "--", STUB],
   ];
 }

@@ -4,7 +4,9 @@ import path from "node:path";
 import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { resourcesOf } from "./guest-kinds.ts";
 import type { GuestResources, LocalSandbox } from "./local-sandbox.ts";
+import { esbuildArguments, esbuildEnvironment } from "./program/esbuild-program.ts";
 import { describeResources, guestArguments } from "./program/guest-program.ts";
 import { underLimits } from "./rlimits.ts";
 import { processTag } from "./temp/process-tag.ts";
@@ -18,7 +20,6 @@ import { guestUids } from "./uids.ts";
  */
 export async function openNone(folder: RunFolder, limits: GuestResources): Promise<LocalSandbox> {
   const cgroups = await openCgroups(limits);
-  const [program, ...args] = underLimits(limits, cgroups);
   const nextIdentity = guestUids();
   const group = processTag(GUEST_GROUP);
   let started = 0;
@@ -31,28 +32,27 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
       held: heldBy(cgroups),
       layers: [],
     },
-    start: (frames) => {
+    start: (frames, kind = "task") => {
+      const own = resourcesOf(kind, limits);
+      const program = kind === "esbuild" ? folder.esbuild() : null;
       const tmp = mkdtempSync(path.join(folder.path, "tmp-"));
       const identity = nextIdentity();
       if (identity.uid !== undefined) chownSync(tmp, identity.uid, identity.gid!);
-      const child = spawnGuest(
-        {
-          program: program!,
-          args: [
-            ...args,
+      const words = program
+        ? [program.file, ...esbuildArguments(program)]
+        : [
             folder.node,
             ...permissions(folder.program, tmp),
-            ...guestArguments(path.join(folder.program, "guest/main.js"), limits),
-          ],
-          extraStdio: [],
-          identity,
-          environment: { TMPDIR: tmp },
-          cwd: tmp,
-        },
+            ...guestArguments(path.join(folder.program, "guest/main.js"), own),
+          ];
+      const [shell, ...args] = underLimits(own, cgroups, program ? FRAMES_AS_STREAMS : "");
+      const environment = program ? esbuildEnvironment(own) : { TMPDIR: tmp };
+      const child = spawnGuest(
+        { program: shell!, args: [...args, ...words], extraStdio: [], identity, environment, cwd: tmp },
         frames,
       );
       const pid = Promise.resolve(child.pid!);
-      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`);
+      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, undefined, own);
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },
@@ -63,6 +63,9 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
     },
   };
 }
+
+/** esbuild serves on its standard streams. */
+const FRAMES_AS_STREAMS = "<&3 >&3 3<&-";
 
 function permissions(program: string, tmp: string): string[] {
   return [

@@ -42,13 +42,15 @@ export function guestLimits(
 /**
  * Returns the command for a guest without a plan. It sets limits (setrlimit(2)) for core files, descriptors and the size of
  * files, and then executes the program in its arguments.
+ *
+ * @param redirections those of the shell for the program.
  */
-export function underLimits(limits: GuestResources, cgroups: Cgroups | null): string[] {
+export function underLimits(limits: GuestResources, cgroups: Cgroups | null, redirections = ""): string[] {
   const values: Record<string, number> = { c: 0, n: limits.descriptors, f: Math.ceil(limits.tmpBytes / 512) };
   // Only if no control group limits memory: with this limit, a worker thread may not get its code range and fail to start.
   const held = heldBy(cgroups);
   if (!held.memory) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
   const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
   const execute = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
-  return ["/bin/sh", "-c", `${steps.join(" && ")} && ${execute}`];
+  return ["/bin/sh", "-c", `${steps.join(" && ")} && ${execute} ${redirections}`.trimEnd()];
 }

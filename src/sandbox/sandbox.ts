@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 
+import type { GuestKind } from "./guest-kinds.ts";
 import type { Check } from "./self-test/check.ts";
 
 /** The isolation levels, strongest first. */
@@ -31,11 +32,13 @@ export interface Held {
 export interface Sandbox {
   readonly facts: SandboxFacts;
   /**
-   * Starts a guest. The guest runs only code of this project until the service sends it submitted code.
+   * Starts a guest. The guest runs only code of this project until the service sends it submitted code. The program `esbuild`
+   * sends bytes of its own protocol instead of frames.
    *
+   * @param kind the default is `task`.
    * @throws {Error} if no process can be started.
    */
-  launch(): Promise<GuestProcess>;
+  launch(kind?: GuestKind): Promise<GuestProcess>;
   /** Ends the remaining guests and removes the files and groups of the level. */
   close(): Promise<void>;
 }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 
+import type { Plugin } from "esbuild";
+
 import { Guest } from "../../src/containers/guest/guest.ts";
 import { Problem } from "../../src/errors.ts";
 import type { SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
@@ -9,6 +11,7 @@ import type { GuestProcess, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { LIMITS } from "../containers/puppet.ts";
 import { start } from "../containers/recorder.ts";
 import { until } from "../contract/until.ts";
+import { esbuildOver } from "../sandbox/esbuild-over.ts";
 
 const MIB = 2 ** 20;
 export const SANDBOX_OPTIONS: SandboxOptions = {
@@ -152,7 +155,43 @@ function holdPromises(opened: () => Under): void {
     assert.equal((await hungry.process.exited).outOfMemory, true);
     assert.equal((await crashing.process.exited).outOfMemory, false);
   });
+
+  promise("have more memory if they are of the kind builder", async (under) => {
+    const process = await under.sandbox.launch("builder");
+    const builder = await new Guest(process, LIMITS).ready();
+    const more = 2 * SANDBOX_OPTIONS.memoryBytes;
+    assert.equal(await start(builder, `Buffer.alloc(${more}, 1).length`).outcome(), `result ${more}`);
+    builder.end(new Problem("container_restarted", "the suite is done with it"));
+    await process.exited;
+  });
+
+  promise("serve builds if they are of the kind esbuild, and read no file of the host", async (under) => {
+    const process = await under.sandbox.launch("esbuild");
+    const served = once(process.socket, "readable");
+    await served;
+    await process.seal();
+    const esbuild = esbuildOver(process.socket);
+    const { code } = await esbuild.transform("enum Kind { One = 1 } globalThis.kind = Kind.One", { loader: "ts" });
+    assert.match(code, /globalThis\.kind = 1/);
+    if (under.sandbox.facts.level !== "none") {
+      const options = { loader: { "": "text" }, write: false, logLevel: "silent", bundle: true } as const;
+      await assert.rejects(esbuild.build({ ...options, entryPoints: ["/etc/passwd"] }), /Could not (?:resolve|read)/);
+      const outside = { entryPoints: ["a"], outdir: "/tmp/out", write: true, plugins: [VIRTUAL] };
+      await assert.rejects(esbuild.build({ ...options, ...outside }), /Failed to (?:write|create)/);
+    }
+    process.kill();
+    await process.exited;
+  });
 }
+
+/** Gives esbuild a file that does not exist. */
+const VIRTUAL: Plugin = {
+  name: "virtual",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^a$/ }, () => ({ path: "a", namespace: "virtual" }));
+    bundler.onLoad({ filter: /./, namespace: "virtual" }, () => ({ contents: "1", loader: "js" }));
+  },
+};
 
 function attempt(code: string): string {
   return `try { ${code}; return "got through" } catch { return "stopped" }`;

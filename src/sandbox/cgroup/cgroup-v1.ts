@@ -67,7 +67,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
     return {
       version: 1,
       limitsCpu: cpu != null,
-      create: (name) => create(bases, null, name, limits),
+      create: (name, own = limits) => create(bases, null, name, own),
       prefer: async () => {},
       begin: async () => {},
       close: async () => {},
@@ -85,7 +85,7 @@ export async function openVersion1(groups: GroupFolders, limits: ResourceLimits)
   return {
     version: 1,
     limitsCpu: true,
-    create: async (name) => create({ ...bases, cpu: await all.make() }, slowGroups, name, limits),
+    create: async (name, own = limits) => create({ ...bases, cpu: await all.make() }, slowGroups, name, own),
     prefer: (processes) => ignoring(() => Promise.all(processes.map((each) => service.add(each)))),
     begin: (pid) => {
       return ignoring(async () => {

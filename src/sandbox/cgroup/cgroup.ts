@@ -12,7 +12,8 @@ export interface Cgroups {
   readonly version: 1 | 2;
   /** Whether the groups limit CPU. They always limit memory and threads. */
   readonly limitsCpu: boolean;
-  create(name: string): Promise<Cgroup>;
+  /** @param limits the limits of the group, if they are not those with which the groups were opened. */
+  create(name: string, limits?: ResourceLimits): Promise<Cgroup>;
   /** Gives the processes of the service priority over guests if CPU is short. Never fails: if it cannot, it does nothing. */
   prefer(pids: readonly number[]): Promise<void>;
   /**

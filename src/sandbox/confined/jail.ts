@@ -1,3 +1,4 @@
+import { chmodSync, copyFileSync, linkSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { chmod, constants, copyFile, link, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 
@@ -10,7 +11,12 @@ import { type GuestHome, RootMaker } from "./guest-home.ts";
 export interface Jail {
   readonly path: string;
   makeRoot(identity: Identity): GuestHome;
+  /** Creates a root with esbuild's binary and nothing else. @throws {Error} if esbuild is not installed. */
+  makeEsbuildRoot(identity: Identity): GuestHome;
 }
+
+/** The path of esbuild's binary in its root. */
+export const ESBUILD = "bin/esbuild";
 
 const OTHERS_WRITE = 0o022;
 const OTHERS_READ_AND_EXECUTE = 0o005;
@@ -34,7 +40,25 @@ export async function makeJail(folder: RunFolder): Promise<Jail> {
   const roots = path.join(jail, "roots");
   await mkdir(roots);
   const maker = new RootMaker(roots, files);
-  return { path: jail, makeRoot: (identity) => maker.make(identity) };
+  let esbuildMaker: RootMaker | null = null;
+  return {
+    path: jail,
+    makeRoot: (identity) => maker.make(identity),
+    makeEsbuildRoot: (identity) => (esbuildMaker ??= makerOfEsbuild(folder, jail)).make(identity),
+  };
+}
+
+/** Synchronous, because the start of a guest is. The binary is put into the jail when the first build needs it. */
+function makerOfEsbuild(folder: RunFolder, jail: string): RootMaker {
+  const { file: source } = folder.esbuild();
+  const file = path.join(jail, "template", "esbuild");
+  const roots = path.join(jail, "esbuild-roots");
+  mkdirSync(roots);
+  if (!isFit(statSync(source)) || !isLinkedSync(source, file)) {
+    copyFileSync(source, file, constants.COPYFILE_FICLONE);
+    chmodSync(file, 0o755);
+  }
+  return new RootMaker(roots, new Map([[ESBUILD, file]]));
 }
 
 /** Returns the source of each file of a root, by its name in the root without the leading `/`. */
@@ -50,11 +74,24 @@ async function filesOfRoot({ node, program }: RunFolder): Promise<Map<string, st
 
 /** Puts a file into the jail: as a hard link, so that guests share its memory with the service; otherwise as a copy. */
 async function placeFile(source: string, file: string): Promise<void> {
-  const { mode, uid } = await stat(source);
-  const isFit = (mode & (OTHERS_WRITE | OTHERS_READ_AND_EXECUTE)) === OTHERS_READ_AND_EXECUTE;
-  if (isFit && [0, ownIdentity().uid].includes(uid) && (await isLinked(source, file))) return;
+  if (isFit(await stat(source)) && (await isLinked(source, file))) return;
   await copyFile(source, file, constants.COPYFILE_FICLONE);
   await chmod(file, 0o755);
+}
+
+/** Whether a file may be linked into the jail: no other user can change it, and all can execute it. */
+function isFit({ mode, uid }: Stats): boolean {
+  const rights = mode & (OTHERS_WRITE | OTHERS_READ_AND_EXECUTE);
+  return rights === OTHERS_READ_AND_EXECUTE && [0, ownIdentity().uid].includes(uid);
+}
+
+function isLinkedSync(source: string, file: string): boolean {
+  try {
+    linkSync(source, file);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns false if the file is on another disk, or if the kernel forbids the link (`fs.protected_hardlinks`). */

@@ -62,6 +62,39 @@ export function guestPolicy(
   };
 }
 
+/** The descriptor of the frames, which become the standard streams of esbuild. */
+const FRAMES = 3;
+
+/**
+ * Returns the policy that turns a process into esbuild: no file except the binary, and nothing to write. esbuild and Go's runtime make
+ * no call that the filter of tasks refuses, so the filter is the same. There is no seal (`plan/seal.ts`), because the dynamic loader
+ * does not run: the seal keeps JavaScript from running native code, and esbuild runs none of the code that it bundles.
+ */
+export function esbuildPolicy(
+  file: string,
+  home: GuestHome,
+  identity: Partial<Identity>,
+  limits: GuestResources,
+  cgroups: Cgroups | null,
+  landlockAbi: number,
+): GuestPolicy {
+  const own = identity.uid === undefined ? null : { uid: identity.uid, gid: identity.gid! };
+  return {
+    architecture: process.arch as Architecture,
+    standardStreams: FRAMES,
+    closeFrom: FRAMES,
+    ...(home.root === null ? {} : { root: home.root }),
+    workingFolder: home.root === null ? home.tmp : "/tmp",
+    ...guestLimits(limits, cgroups, own !== null),
+    ...(own ? { identity: own } : {}),
+    dropsCapabilities: true,
+    diesWithParent: true,
+    ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: [{ path: file, rights: "execute" }] } } : {}),
+    filter: { pid: "own", ownsFiles: false },
+    program: file,
+  };
+}
+
 /** Returns the Landlock rules. The libraries are executable because the kernel executes the loader, which is one of them. */
 function rulesFor({ node, program, libraries }: GuestFiles, tmp: string): LandlockRule[] {
   return [

@@ -1,3 +1,4 @@
+import { GUEST_KINDS, type GuestKind } from "../guest-kinds.ts";
 import {
   type GuestExit,
   type GuestStatus,
@@ -9,14 +10,17 @@ import {
 
 /**
  * A request of a service without root to its launcher, over the channel between them. A request has no path, no program and
- * no user: an attacker who controls the service can start and end guests, and nothing else.
+ * no user: an attacker who controls the service can start and end guests of the three kinds, and nothing else.
  */
 export interface Request {
   readonly do: "launch" | "seal" | Priority | "inspect" | "measure" | "interrupt" | "kill";
   /** The guest's number. The service assigns numbers in ascending order. */
   readonly guest: number;
+  /** The kind of guest to launch; the default is `task`. */
+  readonly kind?: GuestKind;
 }
 
+export const KINDS: ReadonlySet<unknown> = new Set(GUEST_KINDS);
 export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
   "launch",
   "seal",

@@ -3,6 +3,7 @@ import { rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import path from "node:path";
 
+import type { GuestKind } from "../guest-kinds.ts";
 import {
   checkGuestLimit,
   endAll,
@@ -12,7 +13,7 @@ import {
 } from "../local-sandbox.ts";
 import { openLocalSandbox } from "../open-local-sandbox.ts";
 import { closeInheritedDescriptors } from "./descriptors.ts";
-import { GREETING_BYTES, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
+import { GREETING_BYTES, KINDS, type Reply, type Request, REQUESTS } from "./launcher-messages.ts";
 
 /**
  * The process that keeps root for a service that has given up root. It starts and ends guests, and reads no input from the
@@ -33,7 +34,8 @@ const sandbox = await open();
 await sandbox.prefer(process.connected ? [process.pid, process.ppid] : []);
 process.on("message", (request: Partial<Request> | null) => {
   // Check the request, because an attacker may control the service.
-  if (Number.isInteger(request?.guest) && REQUESTS.has(request!.do!)) void serve(request as Request);
+  const { guest, do: what, kind = "task" } = request ?? {};
+  if (Number.isInteger(guest) && REQUESTS.has(what!) && KINDS.has(kind)) void serve({ do: what!, guest: guest!, kind });
 });
 reply({ is: "open", facts: sandbox.facts });
 await closed;
@@ -56,8 +58,8 @@ async function refuse(message: string): Promise<never> {
   return process.exit(1);
 }
 
-async function serve({ do: what, guest: number }: Request): Promise<void> {
-  if (what === "launch") return launch(number);
+async function serve({ do: what, guest: number, kind }: Required<Request>): Promise<void> {
+  if (what === "launch") return launch(number, kind);
   const guest = await guests.get(number);
   switch (what) {
     case "seal":
@@ -75,7 +77,7 @@ async function serve({ do: what, guest: number }: Request): Promise<void> {
   }
 }
 
-async function launch(number: number): Promise<void> {
+async function launch(number: number, kind: GuestKind): Promise<void> {
   // If another guest got the same number, requests could not reach this guest, and it would outlive its files.
   if (guests.has(number)) return;
   try {
@@ -83,7 +85,7 @@ async function launch(number: number): Promise<void> {
   } catch (error) {
     return reply({ is: "exited", guest: number, exit: { how: (error as Error).message, outOfMemory: false } });
   }
-  const starting = start(number);
+  const starting = start(number, kind);
   guests.set(
     number,
     starting.catch(() => null),
@@ -98,7 +100,7 @@ async function launch(number: number): Promise<void> {
   }
 }
 
-async function start(number: number): Promise<StartedGuest> {
+async function start(number: number, kind: GuestKind): Promise<StartedGuest> {
   // Paused, because only the service reads the guest's frames.
   const frames = connect(socketFile).pause();
   // A service that is out of descriptors closes the connection immediately, and the greeting fails. An error event without
@@ -108,7 +110,7 @@ async function start(number: number): Promise<StartedGuest> {
     await once(frames, "connect");
     // Send the greeting before the guest starts, so that the guest cannot send bytes first.
     await greet(frames, number);
-    return sandbox.start(frames);
+    return sandbox.start(frames, kind);
   } finally {
     frames.destroy();
   }

@@ -6,6 +6,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import type { GuestKind } from "../guest-kinds.ts";
 import type { SandboxOptions } from "../local-sandbox.ts";
 import type { GuestExit, GuestProcess, GuestStatus, GuestUse, Priority, Sandbox } from "../sandbox.ts";
 import { processTag } from "../temp/process-tag.ts";
@@ -50,7 +51,7 @@ export async function openLauncher(options: SandboxOptions, onLost: (error: Erro
     void ended.then(() => launcher.lose(onLost));
     return {
       facts: opened.facts,
-      launch: () => launcher.launch(),
+      launch: (kind) => launcher.launch(kind),
       close: async () => {
         launcher.close();
         await ended;
@@ -86,12 +87,12 @@ class Launcher {
     child.on("error", () => {});
   }
 
-  async launch(): Promise<GuestProcess> {
+  async launch(kind: GuestKind = "task"): Promise<GuestProcess> {
     if (this.#closed) throw new Error("no process could be started: the launcher has ended");
     const number = ++this.#started;
     const guest = new LaunchedGuest((what) => this.#request({ do: what, guest: number }));
     this.#guests.set(number, guest);
-    this.#request({ do: "launch", guest: number });
+    this.#request({ do: "launch", guest: number, kind });
     await guest.connected;
     return guest;
   }

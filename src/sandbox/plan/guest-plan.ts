@@ -9,6 +9,8 @@ export interface GuestPolicy {
   readonly architecture: Architecture;
   /** The first descriptor that is closed; all above are closed too. */
   readonly closeFrom: number;
+  /** The descriptor that also becomes the standard input and the standard output. */
+  readonly standardStreams?: number;
   /** The folder that becomes the guest's root. Needs CAP_SYS_CHROOT. */
   readonly root?: string;
   /** The guest's working folder, as seen from its root. */
@@ -58,6 +60,7 @@ export function guestPlan(policy: GuestPolicy): Plan {
   const step = stepsFor(policy.architecture);
   const program = policy.program === undefined ? undefined : text(policy.program);
   const steps = [
+    ...redirect(step, policy),
     ...closeDescriptors(step, policy),
     ...changeRoot(step, policy),
     ...limitResources(step, policy),
@@ -71,6 +74,12 @@ export function guestPlan(policy: GuestPolicy): Plan {
     ...becomeProgram(step, program),
   ];
   return program ? { steps, program } : { steps };
+}
+
+/** Comes before the descriptors are closed, because the policy may close the original. */
+function redirect(step: MakeStep, { standardStreams }: GuestPolicy): Step[] {
+  if (standardStreams === undefined) return [];
+  return [0, 1].map((stream) => step("dup3", [standardStreams, stream, 0], `standard stream ${stream}`));
 }
 
 const LAST_DESCRIPTOR = 0xffff_ffff;

@@ -52,6 +52,7 @@ const NUMBERS = {
   setresgid: [119, 149],
   capset: [126, 91],
   setpriority: [141, 140],
+  dup3: [292, 24],
   prctl: [157, 167],
   chroot: [161, 51],
   exit_group: [231, 94],

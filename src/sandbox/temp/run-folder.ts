@@ -1,8 +1,10 @@
-import { chmod, constants, copyFile, mkdtemp, realpath, stat, writeFile } from "node:fs/promises";
+import { chmodSync, constants, copyFileSync, existsSync, realpathSync, statSync } from "node:fs";
+import { chmod, copyFile, mkdtemp, realpath, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { stubProgram } from "../plan/stub.ts";
+import { type EsbuildProgram, requireEsbuild } from "../program/esbuild-program.ts";
 import { makeFolder, makeProgram } from "../program/make-program.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 import { showLiveness } from "./liveness.ts";
@@ -18,6 +20,12 @@ export interface RunFolder {
   readonly program: string;
   /** The program that a guest's process runs first. */
   readonly stub: string;
+  /**
+   * Returns esbuild's binary in a place that every user can reach. Its first call may copy the binary.
+   *
+   * @throws {Error} if esbuild is not installed.
+   */
+  esbuild(): EsbuildProgram;
   remove(): Promise<void>;
 }
 
@@ -43,7 +51,7 @@ export async function prepareRunFolder(): Promise<RunFolder> {
   try {
     const stub = await makeStub(folder);
     const [node] = await Promise.all([reachableNode(folder), makeProgram(program)]);
-    return { path: folder, program, stub, node, remove };
+    return { path: folder, program, stub, node, esbuild: () => reachableEsbuild(folder), remove };
   } catch (error) {
     await remove();
     throw error;
@@ -59,16 +67,29 @@ async function makeStub(folder: string): Promise<string> {
 
 async function reachableNode(folder: string): Promise<string> {
   const node = await realpath(process.execPath);
-  if (process.getuid?.() !== 0 || (await isReachableByAll(node))) return node;
+  if (process.getuid?.() !== 0 || isReachableByAll(node)) return node;
   const copy = path.join(folder, "node");
   await copyFile(node, copy, constants.COPYFILE_FICLONE);
   await chmod(copy, 0o755);
   return copy;
 }
 
-async function isReachableByAll(file: string): Promise<boolean> {
+/** Copies synchronously, once: the start of a guest is synchronous. */
+function reachableEsbuild(folder: string): EsbuildProgram {
+  const program = requireEsbuild();
+  const file = realpathSync(program.file);
+  if (process.getuid?.() !== 0 || isReachableByAll(file)) return { ...program, file };
+  const copy = path.join(folder, "esbuild");
+  if (!existsSync(copy)) {
+    copyFileSync(file, copy, constants.COPYFILE_FICLONE);
+    chmodSync(copy, 0o755);
+  }
+  return { ...program, file: copy };
+}
+
+function isReachableByAll(file: string): boolean {
   for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
-    if (((await stat(folder)).mode & 0o001) === 0) return false;
-    if (folder === path.dirname(folder)) return ((await stat(file)).mode & 0o005) === 0o005;
+    if ((statSync(folder).mode & 0o001) === 0) return false;
+    if (folder === path.dirname(folder)) return (statSync(file).mode & 0o005) === 0o005;
   }
 }

@@ -73,6 +73,9 @@ it("a launcher starts one guest for each number, and ignores invalid requests of
         { do: "launch" },
         { do: "launch", guest: "1" },
         { do: "constructor", guest: 1 },
+        { do: "launch", guest: 2, kind: "shell" },
+        { do: "launch", guest: 3, kind: ["esbuild", "/bin/sh"] },
+        { do: "launch", guest: 4, kind: null },
       ])
         launcher.send(odd as never);
       for (let again = 0; again < 3; again++) launcher.send({ do: "launch", guest: 1 });
