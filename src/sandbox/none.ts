@@ -4,7 +4,7 @@ import path from "node:path";
 import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
-import { resourcesOf } from "./guest-kinds.ts";
+import { resourcesOf } from "./kind-resources.ts";
 import type { GuestResources, LocalSandbox } from "./local-sandbox.ts";
 import { esbuildArguments, esbuildEnvironment } from "./program/esbuild-program.ts";
 import { describeResources, guestArguments } from "./program/guest-program.ts";

@@ -33,7 +33,7 @@ export interface Sandbox {
   readonly facts: SandboxFacts;
   /**
    * Starts a guest. The guest runs only code of this project until the service sends it submitted code. The program `esbuild`
-   * sends bytes of its own protocol instead of frames.
+   * sends the bytes of esbuild's protocol and no frames.
    *
    * @param kind the default is `task`.
    * @throws {Error} if no process can be started.
