@@ -77,10 +77,10 @@ export async function openNamespaces(
   };
 
   const nodeWall = bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), limits);
+  const startWith = (plan: Plan): StartedGuest => {
+    return start({ plan, bytes: encodePlan(plan), args: nodeWall, resources: limits }, "pipe");
+  };
   const executeUnder = (applied: GuestPolicy, calls: readonly NotedCall[]): Promise<PlanResult> => {
-    const startWith = (plan: Plan): StartedGuest => {
-      return start({ plan, bytes: encodePlan(plan), args: nodeWall, resources: limits }, "pipe");
-    };
     return executeAsGuest(startWith, guestPlan(applied), calls);
   };
   const proveLayers = async (): Promise<Check[]> => {

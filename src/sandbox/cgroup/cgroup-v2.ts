@@ -58,7 +58,7 @@ export async function openVersion2(own: string | undefined, limits: ResourceLimi
     return {
       version: 2,
       limitsCpu: hasCpu,
-      create: async (name, own = limits) => create(path.join(await all.make(), name), hasCpu, own),
+      create: async (name, ofGroup = limits) => create(path.join(await all.make(), name), hasCpu, ofGroup),
       // In the root group the service has no separate group, and only its niceness counts.
       prefer: async () => {
         if (hasCpu && home !== base) await ignoring(() => set(home, "cpu.weight", SERVICE_CPU_WEIGHT));
