@@ -2,6 +2,7 @@ import { isBuiltin } from "node:module";
 
 import { DEFAULT_NAME, moduleBody, type ModuleImport } from "./module-body.ts";
 import { plainRequire } from "./modules.ts";
+import type { Packages } from "./packages.ts";
 import { compileModuleBody } from "./parse.ts";
 
 const { apply } = Reflect;
@@ -10,7 +11,7 @@ const { defineProperty, freeze, getOwnPropertyDescriptor, hasOwn } = Object;
 /**
  * Evaluates a module once. Throws what the module throws.
  *
- * @returns what it exports; null if it has returned before, which a module may not do
+ * @returns what it exports; null if the loader has to find a fault: a missing name, or a return, which a module may not do
  */
 export type Evaluate = () => object | null;
 
@@ -18,40 +19,49 @@ export type Evaluate = () => object | null;
  * Compiles an ES module without Node's loader, which is slow and never frees a module.
  *
  * @param text without types
+ * @param packages the packages that the module may import; they are evaluated with it
  * @returns null for a text that is no module or needs the loader, and for one that V8 rejects: the loader finds the fault
  */
-export function compileModule(text: string, url: string): Evaluate | null {
-  const body = moduleBody(text, isBuiltin);
-  const namespaces = body && namespacesOf(body.imports);
-  const evaluate = namespaces && compileModuleBody(body, url);
+export function compileModule(text: string, url: string, packages: Packages | null): Evaluate | null {
+  const body = moduleBody(text, (specifier) => isBuiltin(specifier) || (packages?.entryOf(specifier) ?? null) !== null);
+  const evaluate = body && compileModuleBody(body, url);
   if (!evaluate) return null;
   let found: object | null = null;
   return () => {
+    if (found !== null) return found;
+    const namespaces = namespacesOf(body.imports, packages);
     // Without `this`, as in a module.
-    if (found === null) apply(evaluate, undefined, [namespaces, (exported) => (found = withDefaultName(exported))]);
+    if (namespaces) apply(evaluate, undefined, [namespaces, (exported) => (found = withDefaultName(exported))]);
     return found;
   };
 }
 
 /** Returns what the imports of a module refer to, or null if a module or one of its names does not exist. */
-function namespacesOf(imports: readonly ModuleImport[]): object[] | null {
+function namespacesOf(imports: readonly ModuleImport[], packages: Packages | null): object[] | null {
   const namespaces: object[] = [];
   for (let index = 0; index < imports.length; index += 1) {
     const { specifier, names } = imports[index]!;
-    const module = required(specifier);
-    if (module === null) return null;
-    for (let at = 0; at < names.length; at += 1) if (!hasOwn(module, names[at]!)) return null;
-    namespaces[index] = freeze({ __proto__: null, ...module, default: module });
+    const namespace = isBuiltin(specifier) ? builtinNamespace(specifier) : packageNamespace(specifier, packages!);
+    if (namespace === null) return null;
+    for (let at = 0; at < names.length; at += 1) if (!hasOwn(namespace, names[at]!)) return null;
+    namespaces[index] = namespace;
   }
   return namespaces;
 }
 
-function required(specifier: string): object | null {
+function builtinNamespace(specifier: string): object | null {
   try {
-    return plainRequire(specifier) as object;
+    const module = plainRequire(specifier) as object;
+    return freeze({ __proto__: null, ...module, default: module });
   } catch {
     return null;
   }
+}
+
+/** Throws what the modules of a package throw. */
+function packageNamespace(specifier: string, packages: Packages): object | null {
+  const entry = packages.entryOf(specifier);
+  return entry === null ? null : packages.namespace(entry);
 }
 
 /** Gives a function or class without a name the name that it has in a module (ECMA-262, section 16.2.3.7). */

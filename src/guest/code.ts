@@ -1,6 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import type { ResultHint } from "../wire/result-hints.ts";
+import { usePackages } from "./code-packages.ts";
 import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
 import { contextHint } from "./context-hints.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
@@ -8,6 +9,7 @@ import { CodeFault, threwFault } from "./faults.ts";
 import { beforeSend, send } from "./link.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
+import { packagesOf, type Packages } from "./packages.ts";
 import { withBody } from "./parse-body.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
@@ -40,6 +42,7 @@ function checkForTampering(): Buffer | null {
  */
 export class Code {
   readonly #id: number;
+  readonly packages: Packages | null;
   readonly #texts: SourceTexts;
   #message: CodeMessage;
   #parsed: ParsedCode | null = null;
@@ -58,6 +61,8 @@ export class Code {
     this.#texts = new SourceTexts(id, decode(message.source).replace(/^#!/, "//"));
     this.#message = { ...message, source: NONE };
     if (message.modules) addModules(id, message.modules);
+    this.packages = message.packagesId === undefined ? null : packagesOf(message.packagesId);
+    if (this.packages) usePackages(id, this.packages, !message.parseOnly);
   }
 
   /** Runs the code and answers the run. Call it inside `enterRun`. Throws what the code throws synchronously. */
@@ -73,7 +78,9 @@ export class Code {
     // V8 calls the callbacks of these without the event loop. The signal of a fetch handler's request is always made.
     const words = hasSignal ? /signal|FinalizationRegistry|waitAsync/i : /FinalizationRegistry|waitAsync/;
     return (
-      !words.test(this.#texts.main) && !Object.values(this.#message.modules ?? {}).some((text) => words.test(text))
+      !words.test(this.#texts.main) &&
+      !this.packages?.hasWord(words) &&
+      !Object.values(this.#message.modules ?? {}).some((text) => words.test(text))
     );
   }
 

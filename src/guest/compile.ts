@@ -2,6 +2,7 @@ import type { CodeMessage } from "../wire/messages.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
+import { packagesOfCode } from "./code-packages.ts";
 import { countText } from "./compilation-flags.ts";
 import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
@@ -80,7 +81,7 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
 function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCode | SyntaxFailure {
   const url = moduleUrl(codeId, "task.js");
   const bare = lastValue ? withModuleValue(codeId, text) : text;
-  const module = compileModule(bare, url);
+  const module = compileModule(bare, url, packagesOfCode(codeId));
   if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, bare, null));
   const expression = parseAsExpression(text, url);
   if (expression) {
@@ -114,7 +115,7 @@ function parseStripped(codeId: number, text: string, lastValue: boolean): Parsed
   if (typeof wrapped === "string" && !mayBeModule(body)) return body;
   const stripped = strip("", text, "");
   const module = lastValue && typeof stripped === "string" ? withModuleValue(codeId, stripped) : stripped;
-  const evaluate = typeof module === "string" ? compileModule(module, url) : null;
+  const evaluate = typeof module === "string" ? compileModule(module, url, packagesOfCode(codeId)) : null;
   if (evaluate) {
     return codeOfEvaluation(text, evaluate, () => codeOfModule(codeId, "task.ts", text, module as string, null));
   }

@@ -164,7 +164,7 @@ function submittedStack(error: ErrorMessage, stack: string, maxCharacters: numbe
   // By index, here and in all code that describes a fault: a task may have replaced the array iterator.
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index]!;
-    if (/^\s+at /.test(line) && line.includes("task:/")) text += `\n${line}`;
+    if (/^\s+at /.test(line) && (line.includes("task:/") || line.includes("package:/"))) text += `\n${line}`;
   }
   return bounded(text, maxCharacters);
 }

@@ -39,7 +39,7 @@ export function threwFault(error: unknown): FaultMessage {
 function missingFault(error: MissingModule): FaultMessage {
   const text = describeWhole(error);
   const fault: FaultMessage = { code: "module_missing", detail: text.message, error: text };
-  const hint = error.similar === null ? hintOf(text) : `Did you mean ${error.similar}?`;
+  const hint = error.similar === null ? (error.hint ?? hintOf(text)) : `Did you mean ${error.similar}?`;
   if (hint !== undefined) fault.hint = hint;
   return noteMissing(fault, error);
 }

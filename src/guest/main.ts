@@ -5,12 +5,14 @@ import { watchFetch } from "./decoded-responses.ts";
 import { openLink, send } from "./link.ts";
 import { defineCommonJsGlobals, installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
+import { addPackages } from "./packages.ts";
 import { exitGuest, guardProcess, showIdle } from "./process.ts";
 import {
   abortRun,
   addCode,
   endBody,
   forgetCode,
+  forgetPackages,
   payer,
   setPendingError,
   startPreflight,
@@ -52,6 +54,10 @@ function onFrame(type: number, id: number, payload: Buffer): void {
       return abortRun(id, payload);
     case TO_GUEST.forget:
       return forgetCode(id);
+    case TO_GUEST.packages:
+      return addPackages(id, payload);
+    case TO_GUEST.forgetPackages:
+      return forgetPackages(id);
     case TO_GUEST.opened:
     case TO_GUEST.received:
     case TO_GUEST.sendMore:

@@ -1,6 +1,9 @@
 import { builtinModules } from "node:module";
 
 import type { FaultMessage } from "../wire/messages.ts";
+import { packageSpecifier } from "../wire/npm-specifiers.ts";
+
+const { stringify } = JSON;
 
 /** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
 export class MissingModule extends Error {
@@ -8,10 +11,11 @@ export class MissingModule extends Error {
   readonly #specifier: string;
   readonly #parent: string;
   readonly #similar: string | null;
+  readonly #available: readonly string[];
 
   /**
    * @param parent The URL of the text that imports it; empty if it is unknown.
-   * @param available The specifiers of the submitted modules; null if no other module is meant.
+   * @param available The specifiers of the submitted modules and of the packages; null if no other module is meant.
    */
   constructor(
     message: string,
@@ -23,6 +27,7 @@ export class MissingModule extends Error {
     this.#specifier = specifier;
     this.#parent = parent;
     this.#similar = available && similarTo(specifier, available);
+    this.#available = available ?? [];
   }
 
   /** Unlike `instanceof`, does not call traps of a thrown Proxy. */
@@ -37,6 +42,19 @@ export class MissingModule extends Error {
   /** The name of the text that imports it, such as `task.js`; empty if it is unknown. */
   get importer(): string {
     return /^task:\/[\d.]+\/(.*)$/.exec(this.#parent)?.[1] ?? "";
+  }
+
+  /** How the code can get the module, if its name is that of a package; otherwise undefined. */
+  get hint(): string | undefined {
+    const named = packageSpecifier(this.#specifier);
+    if (!named) return undefined;
+    const { name, range, entry } = named;
+    for (let index = 0; index < this.#available.length; index += 1) {
+      if (packageSpecifier(this.#available[index]!)?.name !== name) continue;
+      return `The code has the package ${name}, and not "${entry}". Check the name, and write it as a text in the code: a computed name is not found before the run.`;
+    }
+    const packages = stringify({ [name]: range === "" ? "*" : range });
+    return `Add "packages": ${packages} to the request, or import "npm:${entry}". If the package is not permitted here, bundle the code: \`caisson run --bundle task.ts\`.`;
   }
 
   /** A module of a similar name, or null. */
@@ -69,16 +87,17 @@ function similarTo(specifier: string, available: readonly string[]): string | nu
   const name = specifier.replace(/^node:/, "");
   // Names of two or three letters resemble many others, and are most often packages, such as `ws`.
   if (name.length > MAX_CHARACTERS || (!isOwn && !hasScheme && name.length < 3)) return null;
-  const names = isOwn ? available : builtinModules;
+  const candidates = isOwn ? available : builtinModules.concat(hasScheme ? [] : available);
   let best: string | null = null;
   let most = name.length < 6 ? 1 : 2;
-  for (let index = 0; index < names.length; index += 1) {
-    const other = names[index]!.replace(/^node:/, "");
-    if (other.startsWith("_") || other.length > MAX_CHARACTERS) continue;
+  for (let index = 0; index < candidates.length; index += 1) {
+    const candidate = candidates[index]!;
+    const other = candidate.replace(/^node:/, "");
+    if (other.startsWith("_") || other.length > MAX_CHARACTERS || (!isOwn && other.startsWith("."))) continue;
     const differs = distance(name, other);
     if (differs > most || (best !== null && differs === most)) continue;
     most = differs;
-    best = isOwn ? other : `node:${other}`;
+    best = isOwn || index >= builtinModules.length ? candidate : `node:${other}`;
   }
   return best;
 }

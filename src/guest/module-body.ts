@@ -10,7 +10,7 @@ export interface ModuleBody {
   readonly text: string;
   /** Goes after the text, on a separate line. */
   readonly tail: string;
-  /** The built-in modules that the head reads, each by its place in this list. */
+  /** The modules that the head reads, each by its place in this list. */
   readonly imports: readonly ModuleImport[];
   /**
    * Set if the text means the same as the module only if this text parses in its place too: if each `await` that V8 could take
@@ -21,7 +21,7 @@ export interface ModuleBody {
 
 export interface ModuleImport {
   readonly specifier: string;
-  /** The names that the module must export, other than `default`. */
+  /** The names that the module must export. */
   readonly names: readonly string[];
 }
 
@@ -50,7 +50,7 @@ const NAMED =
 const GENERATOR = /export default (?:async )?function\s*\*/y;
 const DECLARED =
   /export (?:const|let|var|class|function\*?|async function\*?)\s+([\p{ID_Start}$_][\p{ID_Continue}$]*)(?=\s*[=({;]|\s+extends\b|\s*\n)/uy;
-const FROM = String.raw`\s*from\s*(?:"([\w:/.-]+)"|'([\w:/.-]+)')[ \t]*(?:;|(?=\n)|$)`;
+const FROM = String.raw`\s*from\s*(?:"([\w:/.@^~*+-]+)"|'([\w:/.@^~*+-]+)')[ \t]*(?:;|(?=\n)|$)`;
 const IDENTIFIER = String.raw`[\p{ID_Start}$_][\p{ID_Continue}$]*`;
 const IMPORT = new RegExp(
   String.raw`import\s+(?:(${IDENTIFIER})(?:\s*,\s*)?)?(?:\*\s*as\s+(${IDENTIFIER})|\{([^{}"'/]*)\})?${FROM}`,
@@ -60,11 +60,11 @@ const SPECIFIER = new RegExp(String.raw`^(${IDENTIFIER})(?:\s+as\s+(${IDENTIFIER
 
 /**
  * @param text without types
- * @param isBuiltin whether a specifier names a module that `require` returns
+ * @param isKnown whether a specifier names a built-in module, or a package of the code
  * @returns null for a text that is no module, or that needs a loader: re-exports, lists of exports, `import.meta`, imports
  *   of submitted modules, `await` outside of functions
  */
-export function moduleBody(text: string, isBuiltin: (specifier: string) => boolean): ModuleBody | null {
+export function moduleBody(text: string, isKnown: (specifier: string) => boolean): ModuleBody | null {
   const statements = statementsOf(text);
   if (statements === null || OWN_NAMES.test(text) || COMMON_JS.test(text) || OTHERWISE.test(text)) return null;
   const parts: string[] = [];
@@ -80,7 +80,7 @@ export function moduleBody(text: string, isBuiltin: (specifier: string) => boole
     if (text.startsWith("import", at)) {
       const found = matchAt(IMPORT, text, at);
       const read = found && readImport(found, imports.length);
-      if (!read || !isBuiltin(read.specifier)) return null;
+      if (!read || !isKnown(read.specifier)) return null;
       imports[imports.length] = read;
       bindings[bindings.length] = read.bindings;
       parts[parts.length] = blank(found[0]);
@@ -170,7 +170,10 @@ function readImport(statement: RegExpExecArray, place: number): (ModuleImport & 
   const bindings: string[] = [];
   const names: string[] = [];
   if (main === undefined && whole === undefined && list === undefined) return null;
-  if (main !== undefined) bindings[bindings.length] = `${main}=${source}.default`;
+  if (main !== undefined) {
+    bindings[bindings.length] = `${main}=${source}.default`;
+    names[names.length] = "default";
+  }
   if (whole !== undefined) bindings[bindings.length] = `${whole}=${source}`;
   const entries = (list ?? "").split(",");
   for (let index = 0; index < entries.length; index += 1) {
@@ -181,7 +184,7 @@ function readImport(statement: RegExpExecArray, place: number): (ModuleImport & 
     const alias = found?.[2] ?? name;
     if (name === undefined || name === "type") return null;
     bindings[bindings.length] = `${alias}=${source}.${name}`;
-    if (name !== "default") names[names.length] = name;
+    names[names.length] = name;
   }
   return { specifier, names, bindings: bindings.length === 0 ? "" : `const ${bindings.join(",")};` };
 }

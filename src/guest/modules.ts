@@ -1,12 +1,15 @@
-import { createRequire, isBuiltin, registerHooks } from "node:module";
-import path from "node:path";
+import { isBuiltin, registerHooks } from "node:module";
 
 import { findJsonFault } from "../wire/json-fault.ts";
 import type { CodeMessage } from "../wire/messages.ts";
+import { forgetPackagesOfCode, packageModule, packagesOfCode } from "./code-packages.ts";
 import { CodeFault } from "./faults.ts";
 import { MissingModule } from "./missing-module.ts";
 import { checkModule } from "./module-check.ts";
+import { ownFile, ownFolder, refuseUnusable, requireFromTmp } from "./own-require.ts";
+import { isEntryUrl, loadEntry, providePackages } from "./package-modules.ts";
 import { isCompiled, parseBody } from "./parse.ts";
+import { currentRun } from "./run.ts";
 import { safeMap } from "./safe-map.ts";
 import { safeName } from "./source-names.ts";
 import { asSubmitted } from "./stack-positions.ts";
@@ -28,20 +31,6 @@ const { parse } = JSON;
 const virtual = safeMap<string, VirtualModule>();
 /** The specifiers of the submitted modules, by code id. */
 const specifiersByCode = safeMap<number, readonly string[]>();
-/** The value of `os.tmpdir()` in a guest. Loading `node:os` would cost each start a third of a millisecond. */
-export const ownFolder: string = process.env["TMPDIR"] ?? "/tmp";
-export const ownFile: string = path.join(ownFolder, "task.js");
-/** Resolves modules that were not submitted from the task's folder. */
-const requireFromTmp = createRequire(ownFile);
-/**
- * The built-in modules that a task cannot import. Other modules without a use here can be imported, because libraries import
- * them without using them; their functions throw when they are called.
- */
-const REFUSED: Readonly<Record<string, string>> = {
-  domain: "AsyncLocalStorage already separates the runs",
-  repl: "there is no terminal",
-};
-
 /** Returns the URL of a submitted text. The frames of stacks contain it, and relative imports resolve against it. */
 export function moduleUrl(codeId: number, name: string, attempt = 0): string {
   return `task:/${codeId}${attempt === 0 ? "" : `.${attempt}`}/${name}`;
@@ -92,6 +81,7 @@ export function importText(url: string, text: string): Promise<unknown> {
 
 export function dropModules(codeId: number): void {
   specifiersByCode.delete(codeId);
+  forgetPackagesOfCode(codeId);
   virtual.forEach((_, key) => {
     if (key.startsWith(`${codeId}/`)) virtual.delete(key);
   });
@@ -102,22 +92,31 @@ export function textOfModule(codeId: number, name: string): string | null {
   return virtual.get(`${codeId}/${name}`)?.text ?? null;
 }
 
-/** Returns the `require` of one code: for built-in modules, modules of the envelope, and files that the task wrote to its folder. */
+/**
+ * Returns the `require` of one code: for built-in modules, modules of the envelope, packages, and files that the task wrote
+ * to its folder.
+ */
 export function requireOf(codeId: number): NodeJS.Require {
-  if (!specifiersByCode.has(codeId)) return plainRequire;
+  if (!specifiersByCode.has(codeId) && !packagesOfCode(codeId)) return plainRequire;
   const base = moduleUrl(codeId, "");
   const require = (specifier: string): unknown =>
     requireModule((isRelative(specifier) && find(specifier, base)) || specifier, base);
   return Object.assign(require, requireFromTmp);
 }
 
-/** The `require` of code that was submitted without modules. */
+/** The `require` of code that was submitted without modules and packages, and of ES modules. */
 export const plainRequire: NodeJS.Require = Object.assign(
   (specifier: string): unknown => requireModule(specifier, ""),
   requireFromTmp,
 );
 
 function requireModule(specifier: string, parent: string): unknown {
+  // Texts that Node loads call the global `require`, which does not know their code.
+  const packages = parent === "" ? currentRun()?.code.packages : packagesOfCode(codeIdOf(parent));
+  if (packages && !isFile(specifier) && !isBuiltin(specifier)) {
+    const entry = packages.entryOf(specifier);
+    if (entry !== null) return packages.require(entry);
+  }
   try {
     return requireFromTmp(specifier);
   } catch (error) {
@@ -130,8 +129,9 @@ function requireModule(specifier: string, parent: string): unknown {
   }
 }
 
-/** Resolves imports of submitted code to the submitted modules. Call it once, before any submitted code runs. */
+/** Resolves imports of submitted code to submitted modules and packages. Call it once, before any submitted code runs. */
 export function installModuleHooks(): void {
+  providePackages();
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier.startsWith("task:/")) return { url: specifier, shortCircuit: true };
@@ -143,11 +143,14 @@ export function installModuleHooks(): void {
       if (!parent?.startsWith("task:/") || isBuiltin(specifier) || /^(?:node|data|file):/.test(specifier)) {
         return next(specifier, context);
       }
-      const url = isRelative(specifier) ? find(specifier, parent) : null;
+      const url = isRelative(specifier)
+        ? find(specifier, parent)
+        : packageModule(codeIdOf(parent), specifier, context.conditions.includes("require"), () => textsOf(parent));
       if (url === null) throw missing(specifier, parent, "ERR_MODULE_NOT_FOUND");
       return { url, shortCircuit: true };
     },
     load(url, context, next) {
+      if (isEntryUrl(url)) return { ...loadEntry(url), shortCircuit: true };
       const found = url.startsWith("task:/") ? virtual.get(keyOf(url)) : undefined;
       if (!found) return next(url, context);
       if (found.format === "json") checkJson(found.text, asSubmitted(url));
@@ -165,10 +168,12 @@ export function installModuleHooks(): void {
  */
 export function checkRequires(text: string, parent: string): void {
   const specifiers = staticRequires(text);
+  const packages = packagesOfCode(codeIdOf(parent));
   for (let index = 0; index < specifiers.length; index += 1) {
     const specifier = specifiers[index]!;
     refuseUnusable(specifier, parent);
     if (isBuiltin(specifier) || specifier.startsWith("/")) continue;
+    if (packages && packages.entryOf(specifier) !== null) continue;
     // A text that uses files may write a module before it loads it.
     const mayBeWritten = isRelative(specifier) && /\bfs\b/.test(text);
     if (mayBeWritten || (isRelative(specifier) && find(specifier, parent) !== null)) continue;
@@ -194,6 +199,19 @@ function isRelative(specifier: string): boolean {
   return /^\.\.?\//.test(specifier);
 }
 
+/** Returns all texts of the code that imports something. */
+function textsOf(parent: string): string[] {
+  const texts: string[] = [];
+  virtual.forEach(({ text }, key) => {
+    if (key.startsWith(`${codeIdOf(parent)}/`)) texts[texts.length] = text;
+  });
+  return texts;
+}
+
+function isFile(specifier: string): boolean {
+  return specifier.startsWith("/") || isRelative(specifier);
+}
+
 /** Resolves a relative specifier. TypeScript authors import `./lib.ts` as `./lib.js` or `./lib`. */
 function find(specifier: string, parent: string): string | null {
   const { href } = new NodeURL(specifier, parent);
@@ -201,23 +219,17 @@ function find(specifier: string, parent: string): string | null {
   return candidates.find((candidate) => virtual.has(keyOf(candidate))) ?? null;
 }
 
-function refuseUnusable(specifier: string, parent: string): void {
-  const name = specifier.replace(/^node:/, "");
-  const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
-  if (why === undefined) return;
-  const message = `node:${name} is not available here: ${why}`;
-  throw new MissingModule(message, "ERR_MODULE_NOT_FOUND", { specifier, parent, available: null });
-}
-
 function missing(specifier: string, parent: string, code: MissingModule["code"]): MissingModule {
-  const specifiers = specifiersByCode.get(codeIdOf(parent));
-  const about = { specifier, parent, available: specifiers ?? [] };
+  const codeId = codeIdOf(parent);
+  const packages = parent === "" ? currentRun()?.code.packages : packagesOfCode(codeId);
+  const available = (specifiersByCode.get(codeId) ?? []).concat(packages?.entries ?? []);
+  const about = { specifier, parent, available };
   if (specifier.startsWith("node:")) return new MissingModule(`Node has no module "${specifier}"`, code, about);
   // The global `require`, which ES modules call, does not know the id of the code.
   const mayBeEsModule = parent === "" && isRelative(specifier);
   const none = `the request gives no modules${mayBeEsModule ? ", or is an ES module, which has to import them" : ""}`;
-  const available = specifiers ? `the request gives ${specifiers.join(", ")}` : none;
-  const message = `there is no module "${specifier}": ${available}; Node's modules can be imported`;
+  const given = available.length > 0 ? `the request gives ${available.join(", ")}` : none;
+  const message = `there is no module "${specifier}": ${given}; Node's modules can be imported`;
   return new MissingModule(message, code, about);
 }
 

@@ -8,6 +8,7 @@ import { encodeResultHint, type ResultHint } from "../wire/result-hints.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
+import type { Packages } from "./packages.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import type { RequestBody } from "./request-body.ts";
 
@@ -45,6 +46,8 @@ export function enterRun(run: Run, step: (run: Run) => void): void {
 
 /** The code that a run executes. */
 export interface Enterable {
+  /** The packages that it may import; null if it names none. */
+  readonly packages: Packages | null;
   enter(run: Run): void;
   /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
   mayStall(hasSignal: boolean): boolean;

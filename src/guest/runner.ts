@@ -2,6 +2,8 @@ import { type AbortReason, decodeCode } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
 import { threwFault } from "./faults.ts";
+import { clearEntries } from "./package-modules.ts";
+import { dropPackages, type Packages } from "./packages.ts";
 import { showEntered } from "./process.ts";
 import { RequestBody } from "./request-body.ts";
 import { currentRun, enterRun, Run } from "./run.ts";
@@ -18,6 +20,8 @@ const codes = safeMap<number, Code>();
  */
 const runs: (Run | null)[] = [];
 const SLOTS = 2 ** 16;
+/** The forgotten packages that an open run may still use. */
+let forgotten: Packages[] = [];
 
 /** @param payload The payload of a `code` frame. */
 export function addCode(id: number, payload: Buffer): void {
@@ -27,6 +31,14 @@ export function addCode(id: number, payload: Buffer): void {
 export function forgetCode(id: number): void {
   codes.get(id)?.forget();
   codes.delete(id);
+}
+
+/** Forgets packages. Their values are freed when no open run can use them any more. */
+export function forgetPackages(id: number): void {
+  const packages = dropPackages(id);
+  if (!packages) return;
+  forgotten[forgotten.length] = packages;
+  freePackages();
 }
 
 /** @param payload The payload of a `run` frame. */
@@ -123,6 +135,28 @@ function runOf(id: number): Run | null {
 
 function forgetRun(id: number): void {
   if (runOf(id)) runs[id % SLOTS] = null;
+  if (forgotten.length > 0) freePackages();
+}
+
+function freePackages(): void {
+  const used: Packages[] = [];
+  for (let index = 0; index < forgotten.length; index += 1) {
+    const packages = forgotten[index]!;
+    if (isUsed(packages)) used[used.length] = packages;
+    else {
+      clearEntries(packages);
+      packages.forget();
+    }
+  }
+  forgotten = used;
+}
+
+function isUsed(packages: Packages): boolean {
+  for (let slot = 0; slot < runs.length; slot += 1) {
+    const run = runs[slot];
+    if (run && !run.released && run.code.packages === packages) return true;
+  }
+  return false;
 }
 
 function start(run: Run): void {

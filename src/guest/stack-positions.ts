@@ -1,4 +1,5 @@
 import type { SourcePosition } from "./code-frame.ts";
+import { packageModuleAt } from "./package-frames.ts";
 import { safeMap } from "./safe-map.ts";
 
 /** A position in a stack. It is in a text of the code with this id: `task.js`, `task.ts`, or the name of a module. */
@@ -13,6 +14,8 @@ export type ShowPosition = (position: StackPosition) => string;
 /** Matches a position: `task:/<code>.<attempt>/<name>:<line>:<column>`. The lengths keep a search in any text linear. */
 const POSITION = String.raw`task:/(\d{1,10})(?:\.\d{1,10})?/(\S{1,255}?):(\d{1,9})(?::(-?\d{1,9}))?(?!\d)`;
 const POSITIONS = new RegExp(POSITION, "g");
+/** Matches a position in an artefact of packages. */
+const PACKAGE_POSITIONS = /package:\/(\d{1,10}):(\d{1,9})(?::\d{1,9})?(?!\d)/g;
 const FRAME = new RegExp(String.raw`^\s+at .*?${POSITION}`);
 
 /** The start of each expression, by code id, if it is not the start of the text. */
@@ -44,9 +47,12 @@ export function asSubmitted(text: string, show: ShowPosition = showPlain): strin
   return withPositions(text, show).replace(/task:\/[\d.]+\//g, "");
 }
 
-/** Rewrites only the positions in a text. */
+/** Rewrites only the positions in a text. Positions in packages become the names of their modules. */
 export function withPositions(text: string, show: ShowPosition = showPlain): string {
-  return text.replace(POSITIONS, (_, id: string, name: string, line: string, column: string | undefined) =>
+  const named = text.includes("package:/")
+    ? text.replace(PACKAGE_POSITIONS, (_, id: string, line: string) => packageModuleAt(Number(id), Number(line)))
+    : text;
+  return named.replace(POSITIONS, (_, id: string, name: string, line: string, column: string | undefined) =>
     column === undefined ? `${name}:${line}` : show(positionOf(id, name, line, column)),
   );
 }

@@ -109,12 +109,24 @@ export function bytesFrame(type: number, id: number, ...parts: readonly Uint8Arr
   return withHeader(frame, type, id);
 }
 
+/** Makes the header of a frame whose payload is sent after it. */
+export function headOfFrame(type: number, id: number, payloadBytes: number): Buffer {
+  const head = allocUnsafe(HEADER_BYTES);
+  writeUInt32LE(head, COUNTED_HEADER_BYTES + payloadBytes, 0);
+  head[4] = type;
+  writeUInt32LE(head, id, 5);
+  return head;
+}
+
 function withHeader(frame: Buffer, type: number, id: number): Buffer {
   writeUInt32LE(frame, frame.length - 4, 0);
   frame[4] = type;
   writeUInt32LE(frame, id, 5);
   return frame;
 }
+
+/** A longer part is written separately: a copy would take longer than another write, and is as large as the part. */
+const LONG_BYTES = 131_072;
 
 /** Joins the frames of one event-loop turn into one write. A write for each frame would cost a third of the throughput. */
 export class Outbox {
@@ -131,6 +143,7 @@ export class Outbox {
     return this.#bytes;
   }
 
+  /** @param frame a frame, or a part of one */
   push(frame: Buffer): void {
     this.#bytes += frame.length;
     if (this.#frames.push(frame) === 1) later(this.flush);
@@ -142,6 +155,22 @@ export class Outbox {
     if (frames.length === 0) return;
     this.#frames = [];
     this.#bytes = 0;
-    this.#write(frames.length === 1 ? frames[0]! : concat(frames));
+    if (frames.length === 1) return this.#write(frames[0]!);
+    let joined: Buffer[] = [];
+    for (let index = 0; index < frames.length; index += 1) {
+      const frame = frames[index]!;
+      if (frame.length < LONG_BYTES) {
+        joined[joined.length] = frame;
+        continue;
+      }
+      this.#writeJoined(joined);
+      joined = [];
+      this.#write(frame);
+    }
+    this.#writeJoined(joined);
   };
+
+  #writeJoined(frames: Buffer[]): void {
+    if (frames.length > 0) this.#write(frames.length === 1 ? frames[0]! : concat(frames));
+  }
 }

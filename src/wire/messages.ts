@@ -35,6 +35,13 @@ export const TO_GUEST = {
   bodyEnd: 9,
   /** id: run. As `run`, for a request with OPTIONS. Only a fetch handler answers it; for other code the result is null. */
   preflight: 10,
+  /**
+   * id: packages, a number of the service for this guest. Payload: their artefact, the text of a CommonJS module. Sent once;
+   * codes refer to the packages by this id.
+   */
+  packages: 11,
+  /** id: packages. No payload. The guest may drop the packages; it was told before to forget each code that names them. */
+  forgetPackages: 12,
 
   /** id: stream. Payload: `OpenedMessage` as JSON. The connection is established; both directions have the full window. */
   opened: 16,
@@ -138,6 +145,8 @@ export interface CodeMessage {
   parseOnly?: boolean;
   /** Whether a function body gives the value of its last statement, if that is an expression. */
   lastValue?: boolean;
+  /** The packages that the code may import, by the id of their frame. Absent if it names none. */
+  packagesId?: number;
 }
 
 const TYPESCRIPT = 1;
@@ -250,24 +259,33 @@ export interface FaultMessage {
   retire?: boolean;
 }
 
-/** Encodes the payload of a `code` frame: flags u8, length of the source u32, the source, then the modules as JSON if there are any. */
+/** The bytes before the source in a `code` frame. */
+const CODE_HEAD_BYTES = 9;
+
+/**
+ * Encodes the payload of a `code` frame: flags u8, length of the source u32, id of the packages u32 or 0, the source, then
+ * the modules as JSON if there are any.
+ */
 export function encodeCode(code: CodeMessage): Uint8Array[] {
-  const head = Buffer.allocUnsafe(5);
+  const head = Buffer.allocUnsafe(CODE_HEAD_BYTES);
   head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0) + (code.lastValue ? LAST_VALUE : 0);
   head.writeUInt32LE(code.source.length, 1);
+  head.writeUInt32LE(code.packagesId ?? 0, 5);
   const parts: Uint8Array[] = [head, code.source];
   if (code.modules) parts.push(Buffer.from(JSON.stringify(code.modules)));
   return parts;
 }
 
 export function decodeCode(payload: Buffer): CodeMessage {
-  const sourceEnd = 5 + readUInt32LE(payload, 1);
+  const sourceEnd = CODE_HEAD_BYTES + readUInt32LE(payload, 1);
+  const packagesId = readUInt32LE(payload, 5);
   const flags = payload[0] ?? 0;
   return {
     typescript: (flags & TYPESCRIPT) !== 0,
-    source: subarray(payload, 5, sourceEnd),
+    source: subarray(payload, CODE_HEAD_BYTES, sourceEnd),
     modules: sourceEnd < payload.length ? parse(toText(payload, "utf8", sourceEnd)) : null,
     ...((flags & PARSE_ONLY) !== 0 && { parseOnly: true }),
     ...((flags & LAST_VALUE) !== 0 && { lastValue: true }),
+    ...(packagesId !== 0 && { packagesId }),
   };
 }

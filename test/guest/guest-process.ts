@@ -59,6 +59,8 @@ export interface CodeOptions {
   modules?: Record<string, string>;
   parseOnly?: boolean;
   lastValue?: boolean;
+  /** The id of packages that were sent. */
+  packagesId?: number;
 }
 
 export interface StartedRun {
@@ -139,9 +141,21 @@ export class GuestProcess {
       modules: options.modules ?? null,
       parseOnly: options.parseOnly ?? false,
       lastValue: options.lastValue ?? false,
+      packagesId: options.packagesId ?? 0,
     };
     this.#outbox.push(bytesFrame(TO_GUEST.code, id, ...encodeCode(message)));
     return id;
+  }
+
+  /** Sends packages and returns their id. */
+  packages(artefact: Buffer): number {
+    const id = this.#nextId++;
+    this.#outbox.push(bytesFrame(TO_GUEST.packages, id, artefact));
+    return id;
+  }
+
+  forgetPackages(packages: number): void {
+    this.#outbox.push(bytesFrame(TO_GUEST.forgetPackages, packages));
   }
 
   /** Starts a run of code that was sent. */

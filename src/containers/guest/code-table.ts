@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 
 import { bytesFrame } from "../../wire/frames.ts";
 import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../../wire/messages.ts";
+import { type CodePackages, PackageTable, type Send } from "./package-table.ts";
 
 /** Submitted code with a key that identifies it. */
-export interface Code extends CodeMessage {
+export interface Code extends Omit<CodeMessage, "packagesId"> {
   readonly key: string;
+  readonly packages?: CodePackages | null;
 }
 
 export interface KnownCode {
@@ -27,10 +29,11 @@ const MAX_BYTES = 32 * 2 ** 20;
  * Returns the code with its unique key. The key of a short source is the source in Latin-1, the cheapest encoding. The key
  * of a longer source is its SHA-256, so that the service does not hold the sources that its guests hold.
  */
-export function codeOf(message: (CodeMessage & { source: Buffer }) | Code): Code {
+export function codeOf(message: (Omit<Code, "key"> & { source: Buffer }) | Code): Code {
   if ("key" in message) return message;
-  const { source, typescript, modules, lastValue = false } = message;
-  const mark = (typescript ? "\u{100}" : "") + (lastValue ? "\u{102}" : "");
+  const { source, typescript, modules, lastValue = false, packages = null } = message;
+  const mark =
+    (typescript ? "\u{100}" : "") + (lastValue ? "\u{102}" : "") + (packages ? `\u{103}${packages.key}` : "");
   if (!modules && source.length <= LITERAL_BYTES) {
     // Latin-1 ends at U+00FF, so the mark beyond it cannot be forged by the source.
     return { ...message, key: source.toString("latin1") + mark };
@@ -43,26 +46,30 @@ export function codeOf(message: (CodeMessage & { source: Buffer }) | Code): Code
 
 /** The codes that a guest holds. Each is sent once, and then named by an id. The oldest is forgotten first. */
 export class CodeTable {
-  readonly #send: (frame: Buffer) => void;
-  readonly #byKey: Map<string, KnownCode & { bytes: number }> = new Map();
+  readonly #send: Send;
+  readonly #byKey: Map<string, HeldCode> = new Map();
   readonly #byId: Map<number, KnownCode> = new Map();
+  readonly #packages: PackageTable;
   #bytes = 0;
   #nextId = 1;
 
-  constructor(send: (frame: Buffer) => void) {
+  constructor(send: Send) {
     this.#send = send;
+    this.#packages = new PackageTable(send, (packagesId) => this.#forgetCodesWith(packagesId));
   }
 
   use(code: Code): KnownCode {
     const existing = this.#byKey.get(code.key);
     if (existing) return existing;
-    const parts = encodeCode(code);
+    const packagesId = code.packages ? this.#packages.use(code.packages) : 0;
+    const parts = encodeCode({ ...code, packagesId });
     const added = {
       id: this.#nextId++,
       needsContext: true,
       answersBy: ANSWERS_BY[0],
       isCompiled: false,
       bytes: code.source.length,
+      packagesId,
     };
     this.#byKey.set(code.key, added);
     this.#byId.set(added.id, added);
@@ -91,9 +98,22 @@ export class CodeTable {
 
   #forgetOldest(): void {
     const [key, oldest] = this.#byKey.entries().next().value!;
-    this.#byKey.delete(key);
-    this.#byId.delete(oldest.id);
-    this.#bytes -= oldest.bytes;
-    this.#send(bytesFrame(TO_GUEST.forget, oldest.id));
+    this.#forget(key, oldest);
   }
+
+  #forgetCodesWith(packagesId: number): void {
+    for (const [key, held] of this.#byKey) if (held.packagesId === packagesId) this.#forget(key, held);
+  }
+
+  #forget(key: string, { id, bytes }: HeldCode): void {
+    this.#byKey.delete(key);
+    this.#byId.delete(id);
+    this.#bytes -= bytes;
+    this.#send(bytesFrame(TO_GUEST.forget, id));
+  }
+}
+
+interface HeldCode extends KnownCode {
+  readonly bytes: number;
+  readonly packagesId: number;
 }

@@ -73,10 +73,11 @@ export class GuestConnection {
     return this.#outbox.waitingBytes + this.#socket.writableLength;
   }
 
-  /** Sends a frame, together with all others of this turn of the event loop. */
-  push(frame: Buffer): void {
+  /** Sends a frame, together with all others of this turn of the event loop. @param rest the rest of its payload */
+  push(frame: Buffer, rest?: Buffer): void {
     this.#sent = (this.#sent + 1) >>> 0;
     this.#outbox.push(frame);
+    if (rest) this.#outbox.push(rest);
   }
 
   /** Sends a ping, which the guest does not count. */

@@ -77,7 +77,7 @@ export class Guest implements FrameTarget {
       },
       broken: this.#onProtocolError,
     });
-    this.codes = new CodeTable((frame) => this.#connection.push(frame));
+    this.codes = new CodeTable((frame, rest) => this.#connection.push(frame, rest));
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
       if (this.ended || this.#isInterrupted) return;

@@ -10,15 +10,27 @@ function code(source: string | Buffer, typescript = false, modules: Record<strin
   return codeOf({ source: Buffer.from(source), typescript, modules });
 }
 
-/** Returns a table and the frames that it sends: `code` or `forget` with an id. */
+const NAMES: Readonly<Record<number, string>> = {
+  [TO_GUEST.code]: "code",
+  [TO_GUEST.forget]: "forget",
+  [TO_GUEST.packages]: "packages",
+  [TO_GUEST.forgetPackages]: "forgetPackages",
+};
+
+/** Returns a table and the frames that it sends: the name of each with its id. */
 function table(): { codes: CodeTable; sent: string[]; payloads: Buffer[] } {
   const sent: string[] = [];
   const payloads: Buffer[] = [];
   const codes = new CodeTable((frame) => {
-    sent.push(`${frame[4] === TO_GUEST.code ? "code" : "forget"} ${frame.readUInt32LE(5)}`);
+    sent.push(`${NAMES[frame[4]!]} ${frame.readUInt32LE(5)}`);
     payloads.push(frame.subarray(9));
   });
   return { codes, sent, payloads };
+}
+
+function withPackages(source: string, key: string, bytes = 1): Code {
+  const packages = { key, artefact: Buffer.alloc(bytes) };
+  return codeOf({ source: Buffer.from(source), typescript: false, modules: null, packages });
 }
 
 describe("codeOf", () => {
@@ -48,6 +60,10 @@ describe("codeOf", () => {
       code("a\u{101}true").key,
       code("a", false, {}).key,
       code("a\u{100}{}").key,
+      withPackages("a", "k").key,
+      withPackages("a", "k\u{102}").key,
+      withPackages("a\u{103}k", "k").key,
+      code("a\u{103}k").key,
     ];
     assert.equal(new Set(keys).size, keys.length);
   });
@@ -116,5 +132,49 @@ describe("the codes that a guest holds", () => {
     for (let count = 1; count <= 1_000; count++) codes.use(code(`${count}`));
     codes.compiled(oldest.id, Buffer.of(0, 0));
     assert.equal(codes.use(code("0")).needsContext, true);
+  });
+});
+
+describe("the packages that a guest holds", () => {
+  it("are sent once before the first code that names them, with the bytes of the artefact and no copy of them", () => {
+    const pushed: [Buffer, Buffer | undefined][] = [];
+    const codes = new CodeTable((frame, rest) => pushed.push([frame, rest]));
+    const first = withPackages("1", "zod");
+    codes.use(first);
+    codes.use(withPackages("2", "zod"));
+    assert.deepEqual(
+      pushed.map(([frame]) => NAMES[frame[4]!]),
+      ["packages", "code", "code"],
+    );
+    assert.equal(pushed[0]![1], first.packages!.artefact);
+    assert.equal(pushed[0]![0].readUInt32LE(0), 5 + first.packages!.artefact.length);
+    const named = pushed.slice(1).map(([frame]) => decodeCode(frame.subarray(9)).packagesId);
+    assert.deepEqual(named, [1, 1]);
+  });
+
+  it("are not named by a code without packages", () => {
+    const { codes, payloads } = table();
+    codes.use(code("1"));
+    assert.equal("packagesId" in decodeCode(payloads[0]!), false);
+  });
+
+  it("are limited in bytes: the least recently named go first, after the codes that name them", () => {
+    const { codes, sent } = table();
+    const half = 32 * 2 ** 20;
+    codes.use(withPackages("1", "a", half));
+    codes.use(withPackages("2", "b", half));
+    codes.use(withPackages("3", "a", half));
+    assert.deepEqual(sent, ["packages 1", "code 1", "packages 2", "code 2", "code 3"]);
+    codes.use(withPackages("4", "c", 1));
+    assert.deepEqual(sent.slice(5), ["forget 2", "forgetPackages 2", "packages 3", "code 4"]);
+    codes.use(withPackages("2", "b", half));
+    assert.deepEqual(sent.slice(9), ["forget 1", "forget 3", "forgetPackages 1", "packages 4", "code 5"]);
+  });
+
+  it("are always held for the last code, also if they are larger than the limit", () => {
+    const { codes, sent } = table();
+    codes.use(withPackages("1", "a", 80 * 2 ** 20));
+    codes.use(withPackages("2", "b", 80 * 2 ** 20));
+    assert.deepEqual(sent, ["packages 1", "code 1", "forget 1", "forgetPackages 1", "packages 2", "code 2"]);
   });
 });

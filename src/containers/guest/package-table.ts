@@ -1,0 +1,55 @@
+import { bytesFrame, headOfFrame } from "../../wire/frames.ts";
+import { TO_GUEST } from "../../wire/messages.ts";
+
+/** The packages that a code may import. */
+export interface CodePackages {
+  /** A text that identifies the artefact. */
+  readonly key: string;
+  /** The text of the artefact. Guests share the bytes, so they never change. */
+  readonly artefact: Buffer;
+}
+
+/** Sends a frame. @param rest the rest of its payload, which is not copied */
+export type Send = (frame: Buffer, rest?: Buffer) => void;
+
+/** The maximum bytes of all artefacts that a guest holds: a quarter of its default memory. One artefact is always held. */
+const MAX_BYTES = 64 * 2 ** 20;
+
+/** The packages that a guest holds. Each artefact is sent once, and then named by an id. The least recently used goes first. */
+export class PackageTable {
+  readonly #send: Send;
+  readonly #beforeForget: (id: number) => void;
+  readonly #byKey: Map<string, { readonly id: number; readonly bytes: number }> = new Map();
+  #bytes = 0;
+  #nextId = 1;
+
+  /** @param beforeForget makes the guest forget the codes that name packages, before it forgets the packages */
+  constructor(send: Send, beforeForget: (id: number) => void) {
+    this.#send = send;
+    this.#beforeForget = beforeForget;
+  }
+
+  /** Returns the id of packages that a new code names. Sends them if the guest does not hold them. */
+  use({ key, artefact }: CodePackages): number {
+    const existing = this.#byKey.get(key);
+    if (existing) {
+      this.#byKey.delete(key);
+      this.#byKey.set(key, existing);
+      return existing.id;
+    }
+    const added = { id: this.#nextId++, bytes: artefact.length };
+    this.#byKey.set(key, added);
+    this.#bytes += added.bytes;
+    while (this.#bytes > MAX_BYTES && this.#byKey.size > 1) this.#forgetOldest();
+    this.#send(headOfFrame(TO_GUEST.packages, added.id, artefact.length), artefact);
+    return added.id;
+  }
+
+  #forgetOldest(): void {
+    const [key, { id, bytes }] = this.#byKey.entries().next().value!;
+    this.#beforeForget(id);
+    this.#byKey.delete(key);
+    this.#bytes -= bytes;
+    this.#send(bytesFrame(TO_GUEST.forgetPackages, id));
+  }
+}
