@@ -30,6 +30,7 @@ import { consoleFiles } from "./http/console/console-files.ts";
 import { consoleUrlOf, listenForConsole } from "./http/console/console-server.ts";
 import { readLogo } from "./http/console/logo.ts";
 import { VERSION } from "./http/headers.ts";
+import { Intake } from "./http/intake.ts";
 import { drained, listen, listeningPorts, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
 import { loadMcp } from "./http/mcp/mcp-routes.ts";
@@ -232,9 +233,12 @@ async function wire(
     findings: await openFindings(config, sandbox.facts, checks, link),
   };
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
-  const connections = new ConnectionShare(capacity.connectionsOfNetwork, proxies, (...refused) =>
-    log.refusedConnection(...refused),
-  );
+  const onRefused: ConstructorParameters<typeof ConnectionShare>[2] = (...refused) => log.refusedConnection(...refused);
+  const intake = new Intake({
+    proxies,
+    connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, onRefused),
+    requestShare: new RequestShare(capacity.connectionsOfNetwork),
+  });
   const server = createListener(config, {
     config,
     consoleLogo,
@@ -243,8 +247,7 @@ async function wire(
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
     bodies: closers.adopt(new Bodies(), (open) => open.close()),
     proxies,
-    connections,
-    requestShare: new RequestShare(capacity.connectionsOfNetwork),
+    intake,
     limiter,
     issueRate,
     checkRate: new CheckRate(store, config.familyChecks),
@@ -285,7 +288,7 @@ async function wire(
   let consoleUrl = `${url}/`;
   if (config.consolePort !== null) {
     const [servicePort] = listeningPorts(server);
-    const parts = { logo: consoleLogo, proxies, connections, servicePort: servicePort! };
+    const parts = { logo: consoleLogo, proxies, intake, onRefused, servicePort: servicePort! };
     const console = await listenForConsole(config, config.consolePort, parts);
     closers.adopt(console, (open) => open.close().closeAllConnections());
     servers.push(console);

@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { Socket } from "node:net";
-import { Server as TlsServer } from "node:tls";
 
 import { getRequestListener, RequestError } from "@hono/node-server";
 
@@ -13,21 +11,16 @@ import { makeApi } from "./api/api.ts";
 import { methodNotAllowed } from "./api/refused-paths.ts";
 import { type ApiDependencies, problem } from "./api/route.ts";
 import { checkRequest } from "./check-request.ts";
-import type { ConnectionShare } from "./connection-share.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import type { Intake } from "./intake.ts";
 import { MalformedRequests, MAX_HEADER_BYTES, MAX_HEADERS } from "./malformed.ts";
 import { noteOrigin } from "./mcp/origin.ts";
-import { Pieces } from "./pieces.ts";
-import { Pipelining } from "./pipelining.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
-import type { RequestShare } from "./request-share.ts";
-import { RequestTurns } from "./request-turns.ts";
 import type { RunTarget } from "./run/find-task.ts";
 import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
 import { parseTarget, type Target } from "./target.ts";
-import { readTlsAsStreams, transportOf } from "./tls-in-turns.ts";
 import { holdWrites } from "./unread.ts";
 
 const RUN_PATH = "/api/run/";
@@ -42,8 +35,7 @@ const CHECK_MS = 5_000;
 
 type ListenerDependencies = RunDependencies &
   Omit<ApiDependencies, "dryRun" | "runTool"> & {
-    readonly connections: Pick<ConnectionShare, "admits">;
-    readonly requestShare: Pick<RequestShare, "begin" | "end">;
+    readonly intake: Intake;
   };
 
 /** Creates the HTTP server. Requests for runs go directly to the `RunEndpoint`, all other requests to the API. */
@@ -56,11 +48,8 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     errorHandler: (error) => refuseTarget(error, dependencies),
   });
   const malformed = new MalformedRequests();
-  const turns = new RequestTurns();
-  const pieces = new Pieces(turns);
-  const pipelining = new Pipelining(dependencies.requestShare);
 
-  const { proxies, connections } = dependencies;
+  const { proxies, intake } = dependencies;
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     proxies.reportIgnoredHeader(request);
     checkRequest(request, response);
@@ -92,15 +81,11 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     running.catch((error: unknown) => answerProblem(error, response, dependencies));
   };
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const network = clientNetwork(proxies.clientOf(request));
-    const admission = pipelining.admits(request, response, network);
-    if (admission === "closed") return;
+    const arrival = intake.arrived(request, response);
+    if (!arrival) return;
     malformed.track(request, response);
-    const networkOf = (): string => network;
-    turns.begin(transportOf(request.socket), networkOf, () => {
-      // The client may have left while the request waited.
-      if (request.socket.destroyed) return;
-      if (admission === "too many") return refuseOneTooMany(response);
+    arrival.begin(() => {
+      if (arrival.isOneTooMany) return refuseOneTooMany(response);
       try {
         answer(request, response);
       } catch (error) {
@@ -130,22 +115,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
         handshakeTimeout: HEADERS_TIMEOUT_MS,
       })
     : createServer(options);
-  const accept = (socket: Socket): void => {
-    proxies.recordPeer(socket);
-    if (!connections.admits(socket)) return void socket.destroy();
-    pieces.attach(socket, { networkOf: (bytes) => proxies.networkOfBytes(socket, bytes) });
-  };
-  if (server instanceof TlsServer) {
-    readTlsAsStreams(server, accept, (socket, transport) => {
-      proxies.recordPeer(socket, transport);
-      pipelining.attach(socket);
-    });
-  } else {
-    server.on("connection", (socket: Socket) => {
-      accept(socket);
-      pipelining.attach(socket);
-    });
-  }
+  intake.attach(server);
   server.maxHeadersCount = MAX_HEADERS;
   return server
     .on("request", handle)

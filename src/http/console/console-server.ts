@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 
 import type { Config } from "../../config.ts";
 import { readNamedFile } from "../../config/read-file.ts";
-import type { ConnectionShare } from "../connection-share.ts";
+import { ConnectionShare } from "../connection-share.ts";
 import { VERSION_HEADERS } from "../headers.ts";
+import type { Intake } from "../intake.ts";
+import { MAX_HEADER_BYTES, MAX_HEADERS } from "../malformed.ts";
 import type { Proxies } from "../proxies.ts";
 import { answerFile, answerPage, type ConsoleAnswer } from "./console-answers.ts";
 import type { Logo } from "./logo.ts";
@@ -19,12 +21,15 @@ const REQUEST_MS = 15_000;
 const SILENT_MS = 30_000;
 /** The most open connections. A page uses six at most, and no connection stays open without a request for long. */
 const MAX_CONNECTIONS = 512;
-const MAX_HEADER_BYTES = 16 * 2 ** 10;
+/** The most connections of one client network, so that no single network takes all of them. */
+const MAX_CONNECTIONS_OF_NETWORK = 128;
 
 interface ConsoleServerDependencies {
   readonly logo: Logo | null;
   readonly proxies: Proxies;
-  readonly connections: Pick<ConnectionShare, "admits">;
+  readonly intake: Intake;
+  /** Called for each connection that is refused because its network has its share. */
+  readonly onRefused: (network: string, open: number) => void;
   /** The port of the service. */
   readonly servicePort: number;
 }
@@ -53,13 +58,19 @@ export async function listenForConsole(
     : createServer(options);
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(SILENT_MS, (socket) => socket.destroy());
-  server.on("connection", (socket: Socket) => {
-    dependencies.proxies.recordPeer(socket);
-    if (!dependencies.connections.admits(socket)) socket.destroy();
-  });
+  server.maxHeadersCount = MAX_HEADERS;
+  const { intake, proxies, onRefused } = dependencies;
+  intake.attach(server, new ConnectionShare(MAX_CONNECTIONS_OF_NETWORK, proxies, onRefused));
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    const scheme = isSecure ? "https" : "http";
-    answer(request, response, config, scheme, dependencies).catch(() => response.destroy());
+    const arrival = intake.arrived(request, response);
+    arrival?.begin(() => {
+      if (arrival.isOneTooMany) {
+        response.destroy();
+        return;
+      }
+      const scheme = isSecure ? "https" : "http";
+      answer(request, response, config, scheme, dependencies).catch(() => response.destroy());
+    });
   });
   try {
     server.listen({ port: consolePort, host });
