@@ -9,6 +9,13 @@ export type InputSchema = Readonly<Record<string, unknown>>;
 const MAX_BYTES = 16_384;
 /** The most levels of arrays and objects: a schema that nests deeper exhausts the stack of clients that walk it. */
 const MAX_DEPTH = 32;
+/**
+ * The most properties of Unicode, such as `\p{L}`, in all regular expressions of a schema. Each takes up to 60 µs to compile, on the
+ * thread of the service. All other parts of a regular expression take almost nothing until it is executed.
+ */
+const MAX_UNICODE_PROPERTIES = 64;
+/** The beginning of a property in JSON, where a backslash is written twice. */
+const UNICODE_PROPERTY = /\\\\p\{/gi;
 
 const DIALECTS: readonly unknown[] = [
   "https://json-schema.org/draft/2020-12/schema",
@@ -100,8 +107,16 @@ const NO_OBJECT =
  */
 export function faultOfInputSchema(schema: unknown): string | null {
   if (!isObject(schema)) return 'must be a JSON Schema such as {"type": "object"}, or null';
-  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  const json = JSON.stringify(schema);
+  const bytes = Buffer.byteLength(json);
   if (bytes > MAX_BYTES) return `has ${bytes} bytes as JSON; at most ${MAX_BYTES} are allowed`;
+  const properties = json.match(UNICODE_PROPERTY)?.length ?? 0;
+  if (properties > MAX_UNICODE_PROPERTIES) {
+    return (
+      `uses ${properties} properties of Unicode such as \\p{L} in its regular expressions; ` +
+      `at most ${MAX_UNICODE_PROPERTIES} are allowed`
+    );
+  }
   if (isDeeper(schema, MAX_DEPTH)) return `has more than ${MAX_DEPTH} levels`;
   if (schema["type"] !== "object") return NO_OBJECT;
   return faultAt(schema, "", schema);

@@ -61,6 +61,16 @@ async function putTask(name: string, code: string, more: object = {}): Promise<s
   return `/api/run/worst/${name}`;
 }
 
+/**
+ * Returns a task with an expensive regular expression. V8 keeps compiled ones, so each is another one. The unknown member keeps
+ * the request from counting.
+ */
+function bodyOfSchema(at: number): string {
+  const pattern = `${at}${String.raw`\p{C}`.repeat(2_600)}`;
+  const input = { type: "object", properties: { a: { pattern } } };
+  return JSON.stringify({ code: "1", unknown: 1, input });
+}
+
 /** Sends a body with one byte in each chunk, until the service closes the connection. */
 async function sendChunks(path: string): Promise<Answer> {
   const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -443,6 +453,14 @@ const WORST: readonly Worst[] = [
         await putTask("versions", "() => 1", { params: { at, p: Array.from({ length: 20_000 }, () => []) } });
       }
       return () => again(32, 4, () => service.request("GET", "/api/tasks/worst/versions/versions", { token }));
+    },
+  },
+  {
+    name: "a task whose input has as many properties of Unicode as possible in its regular expressions",
+    status: 400,
+    make: () => {
+      let puts = 0;
+      return Promise.resolve(() => send("PUT", "/api/tasks/worst/schema", bodyOfSchema(puts++)));
     },
   },
   {

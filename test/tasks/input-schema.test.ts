@@ -57,6 +57,13 @@ describe("the schema of an input", () => {
       object({ properties: { a: { pattern: "(" } } }),
       /pattern: must be a regular expression/,
     ],
+    [
+      "of more properties of Unicode than the service compiles in a moment",
+      object({
+        properties: { a: { pattern: String.raw`\p{C}`.repeat(33) }, b: { pattern: String.raw`[\P{L}]`.repeat(32) } },
+      }),
+      /^uses 65 properties of Unicode such as \\p\{L\} in its regular expressions; at most 64 are allowed/,
+    ],
     ["of a name that is a regular expression", object({ patternProperties: { "[": {} } }), /regular expression/],
     [
       "that another service must supply",
