@@ -1,4 +1,4 @@
-import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Cluster, Redis, type RedisOptions, ReplyError } from "ioredis";
 
 import { readNamedFile } from "../config/read-file.ts";
 import type { RedisPlace } from "../config/redis-place.ts";
@@ -56,4 +56,9 @@ export function redisClient(place: RedisPlace, authority: string | null): Redis 
     sentinelCommandTimeout: CONNECT_MS,
     ...(place.tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls.tls! } : {}),
   });
+}
+
+/** Whether Redis answered with an error. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof ReplyError;
 }

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 
-import { type Cluster, type Redis, ReplyError } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
-import { redisClient } from "./client.ts";
 import { RedisBusy, Replies } from "./replies.ts";
 
 /** The default time limit of a command, in milliseconds. */
@@ -37,6 +36,7 @@ export interface LinkOptions {
 /** An argument of a command. */
 type Argument = string | number | Buffer;
 type Command = readonly [name: string, ...args: Argument[]];
+type IsRefusal = (error: unknown) => error is Error;
 
 /**
  * The connection to Redis for all shared data, with a circuit breaker.
@@ -47,6 +47,7 @@ type Command = readonly [name: string, ...args: Argument[]];
 export class RedisLink {
   readonly commandMs: number;
   readonly #client: Redis | Cluster;
+  readonly #isRefusal: IsRefusal;
   readonly #place: RedisPlace;
   readonly #tag: string;
   readonly #onChange: (reason: Error | null) => void;
@@ -63,7 +64,9 @@ export class RedisLink {
    * @throws {Error} with the address of the Redis if it does not answer.
    */
   static async open(place: RedisPlace, options: LinkOptions): Promise<RedisLink> {
-    const link = new RedisLink(place, options);
+    // Loaded here, because most services have no Redis, and its client takes a tenth of their start.
+    const { isRefusal, redisClient } = await import("./client.ts");
+    const link = new RedisLink(place, options, redisClient(place, options.authority ?? null), isRefusal);
     try {
       await link.#connect();
     } catch (error) {
@@ -73,11 +76,12 @@ export class RedisLink {
     return link;
   }
 
-  private constructor(place: RedisPlace, options: LinkOptions) {
+  private constructor(place: RedisPlace, options: LinkOptions, client: Redis | Cluster, isRefusal: IsRefusal) {
     this.#place = place;
     this.commandMs = options.commandMs ?? COMMAND_MS;
     this.#replies = new Replies(this.commandMs);
-    this.#client = redisClient(place, options.authority ?? null);
+    this.#client = client;
+    this.#isRefusal = isRefusal;
     // In a cluster the part in braces selects the node. All keys of a decision must be on the same node.
     this.#tag = `caisson:{${options.realm}}:`;
     this.#onChange = options.onChange ?? (() => {});
@@ -136,7 +140,7 @@ export class RedisLink {
       return await this.#replies.wait(
         send("evalsha", sha).catch((error: unknown) => {
           // Redis did not run the script, so it is safe to send it again.
-          if (isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return send("eval", text);
+          if (this.#isRefusal(error) && error.message.startsWith("NOSCRIPT") && !this.#lost) return send("eval", text);
           throw error;
         }),
       );
@@ -183,7 +187,7 @@ export class RedisLink {
   /** Opens the breaker if Redis is lost, but not if it refused the command or is busy. */
   #failed(error: unknown): Problem {
     if (error instanceof RedisBusy) return unavailable(error);
-    if (!isRefusal(error)) this.#lose(plain(error));
+    if (!this.#isRefusal(error)) this.#lose(plain(error));
     return unavailable(plain(error));
   }
 
@@ -223,11 +227,6 @@ export interface Script {
 
 export function redisScript(text: string): Script {
   return { text, sha: createHash("sha1").update(text).digest("hex") };
-}
-
-/** Whether Redis answered with an error. */
-function isRefusal(error: unknown): error is Error {
-  return error instanceof ReplyError;
 }
 
 /**
