@@ -201,6 +201,7 @@ function argumentsOf(files: readonly string[], result: string): string[] {
   ];
   return [
     "--disable-warning=ExperimentalWarning",
+    `--import=${path.join(import.meta.dirname, "without-fetch.mjs")}`,
     ...(files.length > 1 ? ["--test", "--test-isolation=none"] : []),
     `--test-timeout=${TIMEOUT_MS}`,
     ...reporters.flatMap(([name, to]) => [`--test-reporter=${name}`, `--test-reporter-destination=${to}`]),
