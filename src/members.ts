@@ -97,6 +97,22 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   source: "code",
   script: "code",
   env: "params",
+  // Of queries.
+  from: "since",
+  to: "until",
+  since: "from",
+  until: "to",
+  after: "since",
+  before: "until",
+  offset: "cursor",
+  page: "cursor",
+  count: "limit",
+  size: "limit",
+  per_page: "limit",
+  search: "q",
+  query: "q",
+  text: "q",
+  force: "now",
 };
 
 function meant(key: string, known: readonly string[]): string {

@@ -20,7 +20,9 @@ export function nearest(text: string, names: readonly string[]): string | null {
   for (const name of names) {
     const letters = lettersOf(name);
     const isBeginning = written.length >= LEAST_PREFIX && letters.startsWith(written);
-    const differs = isBeginning ? 1 : distance(written, letters);
+    // The letters to add or to remove are at least as many, and cost no comparison.
+    const added = Math.abs(letters.length - written.length);
+    const differs = isBeginning ? 1 : added >= least ? added : distance(written, letters);
     if (differs >= least) continue;
     [best, least] = [name, differs];
   }

@@ -13,15 +13,20 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
  *
  * Closes the connection after a request if the start of the next request is not certain.
  *
+ * @param isOwn whether the host of a target in absolute form is this service, and not one that a proxy would reach
  * @throws {Problem} `request_invalid`
  */
-export function checkRequest(request: IncomingMessage, response: ServerResponse): void {
+export function checkRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  isOwn: (host: string, request: IncomingMessage) => boolean,
+): void {
   // After a request to upgrade the connection, Node's parser drops all further bytes, even if no upgrade happens.
   if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
   try {
     checkVersion(request);
     checkFraming(request);
-    checkHost(request);
+    checkHost(request, isOwn);
   } catch (error) {
     response.shouldKeepAlive = false;
     throw error;
@@ -63,7 +68,7 @@ function checkFraming({ headers, httpVersion }: IncomingMessage): void {
  * Requires exactly one Host header, which may be empty. The host of a target in absolute form replaces it (RFC 9112,
  * sections 3.2 and 3.2.2).
  */
-function checkHost(request: IncomingMessage): void {
+function checkHost(request: IncomingMessage, isOwn: (host: string, request: IncomingMessage) => boolean): void {
   const { headers, rawHeaders, httpVersion, url } = request;
   if (headers.host === undefined && httpVersion === "1.1") {
     throw new Problem("request_invalid", "the request has no Host header");
@@ -75,6 +80,12 @@ function checkHost(request: IncomingMessage): void {
   const [start, authority] = ABSOLUTE.exec(url!) ?? [];
   if (!authority) throw new Problem("request_invalid", "the request target is neither a path nor an http or https URL");
   checkAuthority(authority);
+  if (!isOwn(authority.replace(/:\d*$/, ""), request)) {
+    throw new Problem("request_invalid", `the request is for ${quote(authority)}, and the service is not a proxy`, {
+      status: 421,
+      hint: "Remove the service from http_proxy, or from -x of curl. A request to the service has only the path in its first line.",
+    });
+  }
   headers.host = authority;
   const rest = url!.slice(start!.length);
   request.url = rest.startsWith("/") ? rest : `/${rest}`;

@@ -36,7 +36,9 @@ function bearerToken(request: IncomingMessage): string | null {
   if (authorization === undefined) return null;
   // Node returns only the first of several Authorization headers; a second header is still a second credential.
   if (occurrences(request.rawHeaders, "authorization") > 1) {
-    throw new Problem("credentials_ambiguous", "the request contains more than one Authorization header");
+    throw new Problem("credentials_ambiguous", "the request contains more than one Authorization header", {
+      hint: "Send one Authorization header, with one token.",
+    });
   }
   const match = /^Bearer +(\S+) *$/i.exec(authorization);
   return match ? match[1]! : null;

@@ -15,6 +15,7 @@ import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
 import type { Intake } from "./intake.ts";
 import { MalformedRequests, MAX_HEADER_BYTES, MAX_HEADERS } from "./malformed.ts";
 import { noteOrigin } from "./mcp/origin.ts";
+import { isOwnHost } from "./own-host.ts";
 import { problemAnswer } from "./problem.ts";
 import { endAnswer, expectBody, hasBody, lingerAtEnd } from "./read-body.ts";
 import type { RunTarget } from "./run/find-task.ts";
@@ -50,9 +51,10 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const malformed = new MalformedRequests();
 
   const { proxies, intake } = dependencies;
+  const isOwn = (host: string, request: IncomingMessage): boolean => isOwnHost(host, config.host, request, proxies);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     proxies.reportIgnoredHeader(request);
-    checkRequest(request, response);
+    checkRequest(request, response, isOwn);
     if (request.url === "*" && request.method === "OPTIONS") {
       response.writeHead(204, preflightHeaders(RUN_METHODS.join(", "))).end();
       return;

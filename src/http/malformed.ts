@@ -57,6 +57,7 @@ export class MalformedRequests {
     const allow = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
     const problem = new Problem("method_not_allowed", `the service is not a proxy; allowed methods: ${allow}`, {
       headers: { Allow: allow },
+      hint: "Send the request to the service itself: remove the service from http_proxy and https_proxy, or from -x of curl.",
     });
     this.#afterAnswers(socket, () => answerRaw(socket, "Method Not Allowed", problem));
   }

@@ -76,6 +76,8 @@ function whyNotInPut(member: string): string | null {
 
 function whyNotInPatch(member: string): string | null {
   if (member === "suspended") return "is changed with POST to /suspend and /resume below this path";
+  if (member === "limits.container" || member === "limits.token")
+    return 'is not a member; write {"limits":{"minute":60}}';
   // The most usual mistake: the windows belong one level lower.
   return isWindow(member) ? 'belongs in limits, such as {"limits":{"minute":60}}' : null;
 }

@@ -135,6 +135,10 @@ const SYNONYMS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([member, names]) => names.map((name) => [name, member] as const)),
 );
 
+/** What the code of a task or a token receives, and no other code. */
+const OF_TASKS: ReadonlySet<string> = new Set(["secrets", "secret", "env", "environment", "net", "limits", "fresh"]);
+const TASK_MEMBER =
+  "; PUT /api/tasks/{container}/{name} sets secrets, params, net, limits and fresh for a task, and POST /api/tokens for a token";
 const TIMEOUT = "; POST /api/runs/{container} takes a timeout";
 
 /** There are few unknown members, because `EnvelopeMembers` limits the members. */
@@ -142,6 +146,8 @@ function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
       if (key === "timeout") return { detail: `is not a member of the envelope${TIMEOUT}`, pointer: pointer([key]) };
+      if (OF_TASKS.has(key))
+        return { detail: `is not a member of the envelope${TASK_MEMBER}`, pointer: pointer([key]) };
       const meant = SYNONYMS.get(key);
       const more = meant === undefined ? didYouMean(key, known) : `; did you mean ${meant}?`;
       return { detail: `is not a member of the envelope${more}`, pointer: pointer([key]) };

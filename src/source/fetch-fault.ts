@@ -38,7 +38,9 @@ export function asProblem(error: unknown, subject: string): unknown {
     });
   }
   if (!(error instanceof Error) || error instanceof TypeError || !("code" in error)) return error;
-  return new Problem("task_url_unreachable", `${subject} ${describe(String(error.code))}`, { cause: error });
+  const why = describe(String(error.code));
+  const hint = why.includes("resolve") ? "Check the name of the host." : "Check the URL, and that its server works.";
+  return new Problem("task_url_unreachable", `${subject} ${why}`, { cause: error, hint });
 }
 
 const ASK_OPERATOR = "The operator of this service can allow one destination with --egress-allow host:port.";

@@ -55,5 +55,7 @@ export interface TaskStore {
   remove(container: string, name: string, etag: string): Promise<boolean> | boolean;
   /** Returns the newest records of the container's tasks: the first `count` after a name, ordered by the bytes of their names. */
   list(container: string, after: string, count: number): Promise<string[]> | string[];
+  /** Returns the names of the container's tasks, at most `count` of them, in no certain order. */
+  names(container: string, count: number): Promise<string[]> | string[];
   close(): void;
 }

@@ -21,7 +21,7 @@ import {
 } from "./definition.ts";
 import { mayHandleFetch } from "./fetch-handler.ts";
 import { membersOf } from "./members-of-version.ts";
-import { noSuchTask, noSuchVersion } from "./not-found.ts";
+import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { isPacked, packed, type TaskCode } from "./task-code.ts";
@@ -138,7 +138,7 @@ export class Tasks {
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
-    if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : noSuchTask();
+    if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : await this.missing(at);
     const members = membersOf(this.#reader.parsed(stored.record), stored.code, by.claims);
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
@@ -166,12 +166,22 @@ export class Tasks {
     return { expired, revoked: this.#tokens.verifier.stateOf(caller, "none") !== "valid" };
   }
 
+  /** Returns the name of the task that a wrong name probably means, or null. Only for callers that may list the tasks. */
+  near({ container, name }: TaskRef): Promise<string | null> {
+    return nearTask(this.#store, container, name);
+  }
+
+  /** Returns the problem of a task that does not exist, for a caller that may list the tasks. */
+  async missing(at: TaskRef): Promise<Problem> {
+    return noSuchTask(await this.near(at));
+  }
+
   /** Ends a task, its token and its secrets. @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable` */
   async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const before = await this.find(container, name);
       condition(before?.etag ?? null);
-      if (!before) throw noSuchTask();
+      if (!before) throw await this.missing({ container, name });
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       await this.#retire(before, by);
       return before;

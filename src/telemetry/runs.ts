@@ -10,3 +10,8 @@ export class RunIds {
     return `${this.process}-${(++this.#count).toString(36)}`;
   }
 }
+
+/** Whether a text has the form of the id of a run. */
+export function isRunId(text: string): boolean {
+  return /^[0-9a-f]{12}-[0-9a-z]{1,12}$/.test(text);
+}

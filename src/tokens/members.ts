@@ -22,7 +22,7 @@ const CONTAINERS = 'must be a list of container names, such as ["acme", "shop-*"
 const CONTAINERS_SIZE = `needs 1 to ${MAX_CONTAINERS} container names`;
 const VERBS_LIST = `must be a list with any of ${VERBS.join(", ")}`;
 const VERBS_SIZE = `needs 1 to ${VERBS.length} of ${VERBS.join(", ")}`;
-const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds";
+const UNIX_SECONDS = "must be a time in whole Unix seconds, not milliseconds, such as 1900000000";
 
 /** The shortest timeout that a token may set, in milliseconds, as for the settings of the operator. */
 const MIN_TIMEOUT_MS = 10;

@@ -174,8 +174,8 @@ describe("a request that HTTP allows", () => {
     "an empty Host": "GET /healthz HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n",
     "a Host of IPv6": "GET /healthz HTTP/1.1\r\nHost: [::1]:7070\r\nConnection: close\r\n\r\n",
     "a Host with a port": "GET /healthz HTTP/1.1\r\nHost: a.example:\r\nConnection: close\r\n\r\n",
-    "the absolute form": "GET http://a.example/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    "the absolute form in capitals": "GET HTTP://a.example/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "the absolute form": "GET http://127.0.0.1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    "the absolute form in capitals": "GET HTTP://LOCALHOST:80/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     "256 headers": `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${"a:\r\n".repeat(254)}\r\n`,
   };
   for (const [what, bytes] of Object.entries(legal)) {
@@ -204,9 +204,9 @@ describe("a request that HTTP allows", () => {
 
   it("reports the host of the target, which overrides the header", async () => {
     const answer = await service.raw(
-      post("http://a.example:81/api/run/url", "(context) => context.url", "Connection: close"),
+      post("http://localhost:81/api/run/url", "(context) => context.url", "Connection: close"),
     );
-    assert.equal(split(answer)[0]!.body, '"http://a.example:81/api/run/url"');
+    assert.equal(split(answer)[0]!.body, '"http://localhost:81/api/run/url"');
   });
 });
 
@@ -236,6 +236,10 @@ describe("a request that HTTP forbids", () => {
     "two Hosts in HTTP/1.0": [400, () => "GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n"],
     "another scheme in absolute form": [400, () => "GET foo://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
     "another scheme, on a run": [400, () => post("foo://x/api/run/a", "1")],
+    "an absolute form for another host, as to a proxy": [
+      421,
+      () => "GET http://a.example/ HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
     "an absolute form without a host": [400, () => "GET http:///healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
     "an absolute form with a user": [400, () => "GET http://a@b/healthz HTTP/1.1\r\nHost: x\r\n\r\n"],
     "HTTP/2.0 in the form of HTTP/1.1": [505, () => health("Host: x").replace("1.1", "2.0")],

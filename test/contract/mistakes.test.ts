@@ -163,13 +163,31 @@ describe("a wrong path", () => {
       ["/api/containers/acme/start", /\/resume/],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],
+      ["/api/containers/acme/tasks", /GET \/api\/tasks\/\{container\}/],
+      ["/api/containers/acme/logs", /GET \/api\/runs\/\{container\} lists/],
+      ["/api/containers/acme/run", /POST \/api\/run\/\{container\}/],
+      ["/api/containers/acme/limits", /sets the limits/],
+      ["/api/limits", /\/api\/limits\/token\/\{jti\}/],
+      ["/api/limits/user/bob", /\/api\/limits\/container\/\{container\}/],
+      ["/api/runs/acme/e506c653c0d4-2/logs", /\/console/],
+      ["/api/tasks/acme/hook/versions/3", /lists the versions/],
+      [`/api/tokens/${JTI}/revoke`, /DELETE \/api\/tokens\/\{jti\}/],
+      [`/api/tokens/${JTI}/refresh`, /does not change/],
+      ["/api/secrets/acme", /PUT \/api\/tasks/],
+      ["/api/health", /GET \/healthz/],
+      ["/docs", /folder docs/],
     ];
     for (const [target, hint] of others) await check({ method: "POST", target, status: 404, code: "not_found", hint });
   });
 
   it("that resembles none is answered with the place of the list", async () => {
-    for (const path of ["/wp-login.php", "/docs", "/api", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
-      await check({ target: path, status: 404, code: "not_found", hint: /^GET \/openapi\.json lists the paths\.$/ });
+    for (const path of ["/wp-login.php", "/api/demo", "/api", `/${"a/".repeat(500)}`, `/${"a".repeat(5_000)}`]) {
+      await check({
+        target: path,
+        status: 404,
+        code: "not_found",
+        hint: /^GET \/openapi\.json lists the paths\. POST/,
+      });
     }
   });
 
@@ -213,10 +231,13 @@ describe("a jti that is none", () => {
   );
 
   it("reads as the limits of the service, with a hint, because another node may have signed the token", async () => {
-    for (const jti of ["nope", JTI]) {
+    for (const [jti, form] of [
+      ["nope", /^No token with this jti is stored here\. .* A jti is a UUID/],
+      [JTI, /^No token with this jti is stored here\. .* service\. GET/],
+    ] as const) {
       const { status, headers } = await service.request("GET", `/api/limits/token/${jti}`);
       assert.equal(status, 200);
-      assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here\./);
+      assert.match(headers["caisson-hint"] ?? "", form);
     }
     const { jti } = (await service.request("POST", "/api/tokens", { json: { containers: ["a"] } })).json() as {
       jti: string;
@@ -261,6 +282,9 @@ describe("a wrong member of a body", () => {
       /timeout, file, maxResult/,
     ],
     ["POST", "/api/run/acme", { code: "1", dat: 1 }, /did you mean data\?/, /The envelope is/],
+    ["POST", "/api/run/acme", { code: "1", secrets: {} }, /PUT \/api\/tasks\/\{container\}\/\{name\} sets secrets/],
+    ["PUT", "/api/containers/acme", { limits: { container: { minute: 5 } } }, /write \{.*limits.*minute.*60/],
+    ["POST", "/api/tokens", { containers: ["a"], exp: "2027-01-01" }, /whole Unix seconds.*such as 1900000000/],
   ];
   for (const [method, path, json, detail, hint] of rows) {
     it(`is answered with the members: ${method} ${path} ${JSON.stringify(json)}`, async () => {
@@ -355,6 +379,49 @@ async function hintOf(method: string, target: string): Promise<string | undefine
   return answer.headers["caisson-hint"];
 }
 
+const SOURCE = { method: "PUT", options: { body: "1", headers: { "Content-Type": "text/javascript" } } };
+
+describe("a wrong method", () => {
+  const rows: readonly [string, string, RegExp][] = [
+    ["GET", "/api/tokens/introspect", /POST with the form token=/],
+    ["GET", `/api/tokens/${JTI}/secrets`, /never shows secrets/],
+    ["DELETE", "/api/runs/acme", /\/\{run\} cancels one run/],
+    ["POST", "/api/runs/acme/hook", /\?task=\{name\}/],
+  ];
+  for (const [method, target, hint] of rows) {
+    it(`is answered with the request that is meant: ${method} ${target}`, async () => {
+      await check({ method, target, status: 405, code: "method_not_allowed", hint });
+    });
+  }
+});
+
+describe("a task that does not exist", () => {
+  const status = 404;
+  const code = "not_found";
+  const near = /^Did you mean hook\? GET \/api\/tasks\/\{container\} lists the tasks\.$/;
+  const target = "/api/tasks/acme/hok";
+  mistakes([
+    { target, status, code, hint: near },
+    { method: "DELETE", target, status, code, hint: near },
+    { target: `${target}/versions`, status, code, hint: near },
+    { method: "POST", target: `${target}/rollback`, options: { json: { version: 1 } }, status, code, hint: near },
+    { method: "POST", target: "/api/run/acme/hok", status, code, hint: near },
+    { method: "POST", target: "/api/runs/acme?task=hok", status, code, hint: near },
+    {
+      target: "/api/tasks/acme/other",
+      status,
+      code,
+      hint: /^GET \/api\/tasks\/\{container\} lists the tasks, and PUT/,
+    },
+    { target: "/api/run/acme/e506c653c0d4-2", status, code, hint: /the id of a run: GET \/api\/runs\// },
+  ]);
+
+  it("is not compared with those that exist for a token that may not list them", async () => {
+    const options = { token: runner };
+    await check({ method: "POST", target: "/api/run/acme/hok", options, status, code, hint: /^GET \/api\/tasks/ });
+  });
+});
+
 describe("a query", () => {
   const status = 400;
   const code = "request_invalid";
@@ -364,6 +431,27 @@ describe("a query", () => {
     { target: "/api/containers?cursor=%2F", status, code, detail: /not the member next of a page/ },
     { method: "POST", target: "/api/run/acme?task_timeout=5", status, code, hint: /\/api\/runs\/.*timeout=5s/ },
     { target: "/api/runs?sinse=1h", status, code, detail: /did you mean since\?/, hint: /The parameters here are/ },
+    { target: "/api/runs?from=24h", status, code, detail: /did you mean since\?/ },
+    { target: "/api/runs?offset=10", status, code, detail: /did you mean cursor\?/ },
+    {
+      target: "/api/runs?since=1h&until=2h",
+      status,
+      code,
+      detail: /since is not before until; a duration is before now/,
+    },
+    { target: "/api/failures?since=1h&until=2h", status, code, detail: /since is not before until/ },
+    { target: "/api/runs?task=my%20task", status, code, detail: /A-Z a-z 0-9/ },
+    { target: "/api/usage?since=24h", status, code, detail: /did you mean from\?/ },
+    { target: "/api/usage?container=acme", status, code, detail: /by=container counts each container/ },
+    { target: "/api/usage?format=csv", status, code, detail: /Accept: text\/csv/ },
+    {
+      method: "POST",
+      target: "/api/tasks/acme/hook/rollback?version=1",
+      status,
+      code,
+      detail: /in its body, \{"version": 3\}/,
+    },
+    { ...SOURCE, target: "/api/tasks/acme/x?secrets=KEY", status, code, detail: /send the task as JSON/ },
   ]);
 
   it("that does something else than it seems is answered with a hint", async () => {
@@ -374,12 +462,22 @@ describe("a query", () => {
     assert.equal(await hintOf("POST", "/api/run/acme/hook?timeout=5"), undefined);
     assert.match((await hintOf("GET", "/api/runs?status=failed")) ?? "", /threw, called_back, .*\/api\/failures/);
     assert.equal(await hintOf("GET", "/api/runs?status=failed,memory"), undefined);
+    assert.match((await hintOf("GET", "/api/runs/e506c653c0d4-2")) ?? "", /the id of a run/);
+    assert.match((await hintOf("GET", "/api/runs/events")) ?? "", /\{container\}\/events/);
   });
 
   it("with a wrong value is not answered with the names of parameters", async () => {
     const { detail, hint } = assertProblem(await service.request("GET", "/api/runs?since=yesterday"), status, code);
     assert.match(detail, /since is not a time such as/);
     assert.equal(hint, undefined);
+    for (const json of [
+      { code: "1", timeout: "5" },
+      { code: "1", timeout: 5 },
+    ]) {
+      const answer = assertProblem(await service.request("POST", "/api/runs/acme", { json }), status, code);
+      assert.match(answer.detail, /timeout must be a duration such as 500ms or 5s/);
+      assert.equal(answer.hint, undefined);
+    }
   });
 });
 
@@ -412,6 +510,20 @@ describe("a request with the right parts in the wrong place", () => {
     const options = { body: "return 1" };
     const hint = /POST, PUT or PATCH/;
     await check({ method: "DELETE", target: "/api/run/acme", options, status: 400, code: "request_invalid", hint });
+  });
+
+  it("names the form of an introspection", async () => {
+    const wrong = { method: "POST", target: "/api/tokens/introspect", status: 400, code: "request_invalid" };
+    const headers = { "Content-Type": "application/x-www-form-urlencoded" };
+    for (const options of [{}, { json: { token: "x" } }, { body: "tok=x", headers }]) {
+      await check({ ...wrong, options, hint: /token=<token>/ });
+    }
+  });
+
+  it("says how a task receives a body that is not JSON", async () => {
+    const options = { body: "{a:1}", headers: { "Content-Type": "application/json" } };
+    const hint = /double quotes.*text\/plain/;
+    await check({ method: "POST", target: "/api/run/acme/hook", options, status: 400, code: "request_invalid", hint });
   });
 });
 

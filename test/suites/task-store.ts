@@ -191,6 +191,8 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
         after = names.toSorted()[seen.length - 1]!;
       }
       assert.deepEqual(seen, expected);
+      assert.deepEqual((await store.names("a", 100)).toSorted(), names.toSorted());
+      assert.equal((await store.names("a", 7)).length, 7);
     });
   });
 }

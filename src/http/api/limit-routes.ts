@@ -2,7 +2,7 @@ import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts
 import { limitDetail, limitRecord } from "../../limits/record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
-import { type Claims, permitsVerb } from "../../tokens/claims.ts";
+import { type Claims, isJti, permitsVerb } from "../../tokens/claims.ts";
 import type { TokenStore } from "../../tokens/store.ts";
 import { requireAdmin, requireContainer, requireVerb, tokenOutOfReach } from "../permissions.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
@@ -21,10 +21,11 @@ import {
 } from "./route.ts";
 
 /** A token that another node signed is not stored here, so an unknown jti is no error. */
-const UNKNOWN_JTI: readonly string[] = [
-  "Caisson-Hint",
-  "No token with this jti is stored here. These are the limits of the service. GET /api/tokens lists the stored tokens.",
-];
+function unknownJti(jti: string): readonly string[] {
+  const form = isJti(jti) ? "" : " A jti is a UUID in lower case.";
+  const hint = `No token with this jti is stored here. These are the limits of the service.${form} GET /api/tokens lists the stored tokens.`;
+  return ["Caisson-Hint", hint];
+}
 
 /** Serves the use of limits. Administrators can also reset it. */
 export function serveLimits(api: Api, dependencies: ApiDependencies): void {
@@ -92,7 +93,7 @@ export function serveLimits(api: Api, dependencies: ApiDependencies): void {
     // A caller that may read the limits of a token has named its jti.
     const origin: Parameters<typeof limitDetail>[1] = (window, limit) =>
       claims?.limits.token?.[window] === limit ? { setBy: "token", jti } : { setBy: "server" };
-    return record(usage, [usage], detail, origin, claims ? [] : UNKNOWN_JTI);
+    return record(usage, [usage], detail, origin, claims ? [] : unknownJti(jti));
   };
   resource(
     api,

@@ -46,6 +46,26 @@ const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonl
     hint: "This is the address for an MCP client, which sends its messages with POST. The service opens no stream and keeps no session.",
   },
   {
+    methods: /^(?:GET|HEAD|PUT|PATCH|DELETE)$/,
+    path: /^\/api\/tokens\/introspect$/,
+    hint: "Send POST with the form token=<token>, and your own token as Authorization: Bearer.",
+  },
+  {
+    methods: /^(?:GET|HEAD|POST|PATCH|DELETE)$/,
+    path: /^\/api\/tokens\/[^/]+\/secrets$/,
+    hint: 'PUT {"API_KEY":"..."} replaces all secrets of the token. The service never shows secrets.',
+  },
+  {
+    methods: /^DELETE$/,
+    path: /^\/api\/runs(?:\/[^/]+)?$/,
+    hint: "DELETE /api/runs/{container}/{run} cancels one run. Records end by themselves, after --keep-runs.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/runs\/[^/]+\/[^/]+$/,
+    hint: "POST /api/run/{container}/{name} runs a task, and POST /api/runs/{container}?task={name} answers with its record.",
+  },
+  {
     methods: /^P/,
     path: /^\/api\/tokens\/[^/]+$/,
     hint: "A token does not change: issue another one with POST /api/tokens, and revoke this one with DELETE.",

@@ -21,6 +21,54 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "POST /api/run/{container}/{name} runs the task.",
   },
   {
+    path: /^\/api\/containers\/[^/]+\/(?:tasks?|functions?)(?:\/|$)/,
+    hint: "GET /api/tasks/{container} lists the tasks of a container.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:runs|logs?|console|events|history)(?:\/|$)/,
+    hint: "GET /api/runs/{container} lists the runs of a container, and GET /api/runs/{container}/events follows them.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:run|exec|execute|eval|invoke|code)$/,
+    hint: "POST /api/run/{container} runs the code of its body.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:limits?|policy|usage|stats)$/,
+    hint: "PUT /api/containers/{container} sets the limits, and GET /api/limits/container/{container} shows what is left.",
+  },
+  {
+    path: /^\/api\/limits(?:\/?|\/(?!containers?\/|tokens?\/)[^/]+\/[^/]+)$/,
+    hint: "The paths are /api/limits/container/{container} and /api/limits/token/{jti}.",
+  },
+  {
+    path: /^\/api\/runs\/[^/]+\/[^/]+\/(?:logs?|output|stdout|stderr|lines)$/,
+    hint: "GET /api/runs/{container}/{run}/console has the lines of its console.",
+  },
+  {
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:v|versions?)\/[^/]+$/,
+    hint: "GET /api/tasks/{container}/{name}/versions lists the versions. POST .../rollback makes an earlier one the newest again.",
+  },
+  {
+    path: /^\/api\/tokens\/[^/]+\/(?:revoke|delete|disable)$/,
+    hint: "DELETE /api/tokens/{jti} revokes a token and all tokens below it.",
+  },
+  {
+    path: /^\/api\/tokens\/[^/]+\/(?:refresh|renew|rotate|extend|update)$/,
+    hint: "A token does not change: issue another one with POST /api/tokens, and revoke this one with DELETE /api/tokens/{jti}.",
+  },
+  {
+    path: /^\/api\/(?:secrets?|env|variables|config)(?:\/|$)/,
+    hint: "Secrets and params belong to a task, with PUT /api/tasks/{container}/{name}, or to a token, with POST /api/tokens.",
+  },
+  {
+    path: /^\/(?:api\/(?:healthz?|status|ping|live|ready|version)|status|ping|live|ready|version)$/,
+    hint: "GET /healthz answers whether the service takes runs, and with its version.",
+  },
+  {
+    path: /^\/(?:api\/)?(?:docs?|documentation|swagger|redoc|api-docs)(?:[/.]|$)/,
+    hint: "GET /openapi.json describes the API. The documents are in the folder docs of caisson.",
+  },
+  {
     path: /^\/api\/(?:cron|crons|schedules?|triggers?)(?:\/|$)/,
     hint: "The service has no schedule: let cron, or another scheduler, call /api/run/{container}/{name}.",
   },

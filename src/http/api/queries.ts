@@ -138,7 +138,7 @@ const container = z.string().optional().meta({ description: "only of this contai
 const runFilters = {
   task: z
     .string()
-    .refine(isName, "is not a valid task name")
+    .refine(isName, "is not a valid task name: 1 to 128 of the characters A-Z a-z 0-9 _ . @ -")
     .optional()
     .meta({ description: "only of this named task" }),
   status: parsed(statuses, STATUS_FORM)

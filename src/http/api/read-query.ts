@@ -32,11 +32,27 @@ export function readQuery<T>(target: string, schema: Query<T>): T {
     given[name] = value;
   }
   const read = schema.safeParse({ ...given });
-  if (!read.success) faults.push(...schemaFaults(schema, read.error, undefined, "is not a parameter of this path"));
+  if (!read.success) faults.push(...schemaFaults(schema, read.error, whyNotIn(schema), UNKNOWN));
   if (faults.length === 0) return read.data!;
   // The names help only if one of them is wrong.
   const isUnknown = faults.some(({ known }) => known !== undefined);
   throw membersProblem("the query", faults, isUnknown ? hintOf(Object.keys(schema.shape)) : null);
+}
+
+const UNKNOWN = "is not a parameter of this path";
+
+/** Names what to do instead of a parameter that belongs elsewhere. */
+function whyNotIn({ shape }: Query): (name: string) => string | null {
+  return (name) => {
+    if (name === "version") return `${UNKNOWN}; a rollback names it in its body, {"version": 3}`;
+    if ("dryRun" in shape && (name === "secrets" || name === "modules" || name === "code")) {
+      return "cannot be in the query; send the task as JSON, or its code as the body";
+    }
+    if (!("step" in shape)) return null;
+    if (name === "container" || name === "task" || name === "token")
+      return `${UNKNOWN}; by=${name} counts each ${name}`;
+    return name === "format" ? `${UNKNOWN}; the header Accept: text/csv asks for CSV` : null;
+  };
 }
 
 /** @throws {Problem} `request_invalid` */

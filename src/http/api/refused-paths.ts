@@ -12,7 +12,9 @@ export function notFound(path: string, paths: readonly string[] = []): Problem {
 
 function nearHint(path: string, paths: readonly string[]): string {
   const near = nearPath(path, paths);
-  return near === null || near === path ? "GET /openapi.json lists the paths." : `Did you mean ${near}?`;
+  return near === null || near === path
+    ? "GET /openapi.json lists the paths. POST /api/run/{container} runs code."
+    : `Did you mean ${near}?`;
 }
 
 export function methodNotAllowed(method: string, path: string, allow: string): Problem {

@@ -1,3 +1,4 @@
+import { membersProblem } from "../../members.ts";
 import { byNewest, type Cursor, HIGHEST_RUN, type RunQuery } from "../../records/query.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { containerName, taskName } from "../target.ts";
@@ -53,6 +54,10 @@ export function targetOfFailures({ container, task, sinceMs, untilMs, after }: R
 function selected(query: AllRunsPage, by: Caller): RunQuery {
   const container = query.container === undefined ? null : containerName(query.container);
   mustRead(by, container);
+  if (query.since !== undefined && query.until !== undefined && query.since >= query.until) {
+    const detail = "is not before until; a duration is before now, so until=1h is later than until=2h";
+    throw membersProblem("the query", [{ member: "since", detail }]);
+  }
   return {
     container,
     task: query.task === undefined ? null : taskName(query.task),

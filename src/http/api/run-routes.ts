@@ -7,6 +7,7 @@ import type { RunQuery } from "../../records/query.ts";
 import type { RunRecord } from "../../records/record.ts";
 import type { Failures, RunPage } from "../../records/records.ts";
 import { visibleRecord } from "../../records/visible.ts";
+import { isRunId } from "../../telemetry/runs.ts";
 import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
 import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";
@@ -65,9 +66,8 @@ function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: Ap
     const { runs, next, omitted, history } = page;
     const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
     const last = count < runs.length ? runs[count - 1]! : next;
-    const isOfService = runs.length === 0 && query.statuses?.length === 1 && query.statuses[0] === "failed";
     const more = { next: last && textOf(last), omitted, history, nodes };
-    return listing("runs", entries, more, isOfService ? ["Caisson-Hint", FAILED] : []);
+    return listing("runs", entries, more, runs.length === 0 ? hintOfNone(query) : []);
   });
 }
 
@@ -98,6 +98,15 @@ function listFailures(dependencies: ApiDependencies): Handler {
 /** The hint for a client that probably looks for all runs that failed. */
 const FAILED =
   "The status failed is a fault of the service. Those of tasks are threw, called_back, timeout, blocked, stalled, memory, exited, syntax, unserializable, too_large and refused. GET /api/failures has all failures.";
+
+/** Returns the hint for a list without entries that a client probably did not mean. */
+function hintOfNone({ statuses, container }: RunQuery): readonly string[] {
+  if (statuses?.length === 1 && statuses[0] === "failed") return ["Caisson-Hint", FAILED];
+  if (container === "events")
+    return ["Caisson-Hint", "GET /api/runs/{container}/events follows the runs of a container."];
+  if (container === null || !isRunId(container)) return [];
+  return ["Caisson-Hint", "This is the id of a run: GET /api/runs/{container}/{run} returns its record."];
+}
 
 function listing(name: string, entries: string, more: object, headers: readonly string[] = []): Response {
   return jsonText(200, `{"${name}":${entries},${JSON.stringify(more).slice(1)}`, headers);

@@ -3,7 +3,6 @@ import { listed } from "../../nearest.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
-import { noSuchTask } from "../../tasks/not-found.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Changed, CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
@@ -48,7 +47,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       GET: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
         const task = await tasks.find(ref.container, ref.name);
-        if (!task) throw noSuchTask();
+        if (!task) throw await tasks.missing(ref);
         const end = tasks.endOf(task);
         const { headers } = call.env.incoming;
         requireMatch(task.etag, headers);
@@ -86,7 +85,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const { ref, by } = await authorize(call, dependencies);
       const versions: string[] = [];
       for await (const task of tasks.versions(ref, by)) versions.push(JSON.stringify(describe(task)));
-      if (versions.length === 0) throw noSuchTask();
+      if (versions.length === 0) throw await tasks.missing(ref);
       return jsonText(200, `{"versions":[${versions.join()}]}`);
     },
   });

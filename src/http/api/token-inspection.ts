@@ -28,6 +28,7 @@ const MAX_FORM_BYTES = 64 * 2 ** 10;
 /** RFC 7662 has two members; others are ignored. */
 const MAX_FORM_MEMBERS = 100;
 const FORM_TYPE = "application/x-www-form-urlencoded";
+const FORM_HINT = "Send the form token=<token>, as curl does with --data-urlencode.";
 /** The tokens that a list reads in one turn of the event loop. A token takes up to 3 ms. */
 const TOKENS_PER_TURN = 3;
 
@@ -81,7 +82,9 @@ export function serveIntrospection(api: Api, dependencies: ApiDependencies): voi
       const form = await readForm(call, dependencies, caller);
       const values = form.getAll("token");
       if (values.length !== 1) {
-        throw new Problem("request_invalid", `the form has ${values.length} members named token; it must have one`);
+        throw new Problem("request_invalid", `the form has ${values.length} members named token; it must have one`, {
+          hint: FORM_HINT,
+        });
       }
       const claims = await validClaims(values[0]!, call.env.incoming, dependencies);
       // Invalid tokens and tokens that the caller may not see get the same answer (RFC 7662, section 2.2).
@@ -146,7 +149,7 @@ async function readForm(call: Call, dependencies: ApiDependencies, by: Caller): 
   };
   const text = await readBytes(call, dependencies, by, { limitBytes: MAX_FORM_BYTES, tooLarge }, String);
   if (type.trim().toLowerCase() !== FORM_TYPE)
-    throw new Problem("request_invalid", `the body must be a form, ${FORM_TYPE}`);
+    throw new Problem("request_invalid", `the body must be a form, ${FORM_TYPE}`, { hint: FORM_HINT });
   if (text.split("&", MAX_FORM_MEMBERS + 1).length > MAX_FORM_MEMBERS)
     throw new Problem("request_invalid", `the form has more than ${MAX_FORM_MEMBERS} members`);
   return new URLSearchParams(text);

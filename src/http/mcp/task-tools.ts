@@ -80,7 +80,7 @@ export const LIST_TASKS: OwnTool<Listed> = {
     requireTasksVerb(by, container);
     if (name !== undefined) {
       const task = await tasks.find(container, taskName(name));
-      if (!task) throw noSuchTask();
+      if (!task) throw noSuchTask(await tasks.near({ container, name }));
       const code = task.inline ? await tasks.codeOf(task, by.family) : null;
       const text = code === null ? `(code of ${task.caller.claims.code?.url ?? "a URL"})` : code.code;
       return resultOf(`${line(task)}\n${JSON.stringify(task.input)}\n\n${text}`, { task: { ...shown(task), ...code } });
@@ -100,9 +100,10 @@ export const LIST_TASKS: OwnTool<Listed> = {
   },
 };
 
-function noSuchTask(): Problem {
+function noSuchTask(near: string | null): Problem {
+  const meant = near === null ? "" : `Did you mean ${near}? `;
   return new Problem("not_found", "the container has no task with this name", {
-    hint: "list_tasks without name lists the tasks.",
+    hint: `${meant}list_tasks without name lists the tasks.`,
   });
 }
 

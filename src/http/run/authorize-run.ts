@@ -7,7 +7,7 @@ import type { MemoryOwner } from "../bodies.ts";
 import { readCredential } from "../credential.ts";
 import type { Proxies } from "../proxies.ts";
 import { containerName, holdsKey, type Target, taskUrl } from "../target.ts";
-import { findTask, mustBeRunnable, type RunTarget, subjectOfTask } from "./find-task.ts";
+import { findTask, mustBeRunnable, type RunTarget, subjectOfTask, taskMeant } from "./find-task.ts";
 import { headersOfTool } from "./input-of-tool.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
@@ -54,7 +54,8 @@ export async function authorizeRun(
   refuseAsSubresource(request);
   if (bearer) authorize(bearer.claims, container);
   mustTakeRuns(container, policies);
-  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path);
+  const near = path.task === null || found ? null : await taskMeant(tasks, bearer, container, path.task);
+  const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path, near);
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;
   const memory = memoryOf(bearer, request, dependencies.proxies);

@@ -3,9 +3,13 @@ import type { LimitSubject } from "../../limits/limit-subject.ts";
 import { noSuchTask } from "../../tasks/not-found.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
+import { isRunId } from "../../telemetry/runs.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import { permitsVerb } from "../../tokens/claims.ts";
 import type { Verifier } from "../../tokens/verify.ts";
 import { decode, isName } from "../target.ts";
+
+const OF_RUN = "This is the id of a run: GET /api/runs/{container}/{run} returns its record.";
 
 /** What the path of a run names, before it is decoded. */
 export interface RunTarget {
@@ -25,12 +29,25 @@ export async function findTask(tasks: Tasks, { container, task }: RunTarget): Pr
   return await tasks.find(inContainer, name);
 }
 
+/** Returns the task that the name of a path probably means, or null. Only a token that may list the tasks learns that. */
+export async function taskMeant(
+  tasks: Pick<Tasks, "near">,
+  bearer: Caller | null,
+  container: string,
+  segment: string,
+): Promise<string | null> {
+  const name = decode(segment);
+  if (bearer === null || name === null || !isName(name) || !permitsVerb(bearer.claims, "tasks")) return null;
+  return await tasks.near({ container, name });
+}
+
 /**
  * Requires a task that can run. Call it after the authorization: only a token that may run code in the container learns
  * whether the task exists.
  *
  * @param bearer the token of the request, or null for a public task.
  * @param target the path, which has the name of the task
+ * @param near the task that a name without a task probably means, if the caller may list the tasks
  * @throws {Problem} `not_found`, `code_pinned`, `token_invalid`
  */
 export function mustBeRunnable(
@@ -38,6 +55,7 @@ export function mustBeRunnable(
   bearer: Caller | null,
   verifier: Verifier,
   { task: name, isRecorded }: Pick<RunTarget, "task" | "isRecorded"> = { task: null, isRecorded: false },
+  near: string | null = null,
 ): Task {
   if (!task && name === "" && isRecorded) {
     throw new Problem("not_found", "the parameter task is empty; it must have the name of a task", {
@@ -49,7 +67,7 @@ export function mustBeRunnable(
       hint: "Leave the slash out to run the code of the request.",
     });
   }
-  if (!task) throw noSuchTask();
+  if (!task) throw noSuchTask(near, isRunId(name ?? "") ? OF_RUN : undefined);
   if (bearer?.claims.code) {
     throw new Problem("code_pinned", "the token runs only its own code, and the path names a task", {
       hint: "Leave the name of the task out, or use a token that is not pinned.",

@@ -98,7 +98,11 @@ export function readQueryOptions(search: URLSearchParams, resultLimit: number): 
   const faults: MemberFault[] = [];
   for (const [name, value] of search) {
     if (!IN_QUERY.includes(name) && !OTHERS.includes(name)) {
-      faults.push({ member: name.slice(0, MAX_NAME_CHARS), detail: `is no option${didYouMean(name, NAMES)}` });
+      faults.push({
+        member: name.slice(0, MAX_NAME_CHARS),
+        detail: `is no option${didYouMean(name, NAMES)}`,
+        known: NAMES,
+      });
       break;
     }
     if (name !== "key" && found.has(name)) faults.push({ member: name, detail: "occurs more than once" });
@@ -144,7 +148,9 @@ function optionsOf(subject: string, given: object, resultLimit: number, faults: 
   if (mostBytes !== undefined && mostBytes > resultLimit) {
     all.push({ member: "maxResult", detail: `is more than the ${formatSize(resultLimit)} that a result may have` });
   }
-  if (all.length > 0) throw membersProblem(subject, all, OPTIONS_HINT);
+  // The names help only if one of them is wrong.
+  const isUnknown = all.some(({ known }) => known !== undefined);
+  if (all.length > 0) throw membersProblem(subject, all, isUnknown ? OPTIONS_HINT : null);
   const data = parsed.data!;
   return {
     timeoutMs: data.timeout ?? Infinity,

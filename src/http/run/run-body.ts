@@ -52,9 +52,17 @@ export async function openRunBody(
     if (isJson) await checkJson(bytes, jsonDepth, owner.name);
   } catch (error) {
     release();
-    throw error;
+    throw isJson ? withHint(error) : error;
   }
   return { source: Readable.from([bytes]), bytes, release };
+}
+
+/** Adds what to do to the fault of a body that is not JSON. */
+function withHint(error: unknown): unknown {
+  if (!(error instanceof Problem) || error.options.hint !== undefined) return error;
+  const hint =
+    "The Content-Type says JSON. Names and texts of JSON are in double quotes. With text/plain the task receives the body as text.";
+  return new Problem(error.code, error.message, { ...error.options, hint });
 }
 
 function tooLarge(): Problem {

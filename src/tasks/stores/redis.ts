@@ -81,6 +81,10 @@ export class RedisTaskStore implements TaskStore {
     return found;
   }
 
+  async names(container: string, count: number): Promise<string[]> {
+    return (await this.#link.call("ZRANGEBYLEX", this.#index(container), "-", "+", "LIMIT", 0, count)) as string[];
+  }
+
   /** Does nothing: the link is closed by its owner. */
   close(): void {}
 

@@ -55,6 +55,10 @@ export class SqliteTaskStore implements TaskStore {
     return guarded(() => this.#statements.list.all(container, after, count)).map(recordOf);
   }
 
+  names(container: string, count: number): string[] {
+    return guarded(() => this.#statements.names.all(container, count)).map(({ name }) => String(name));
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -130,6 +134,7 @@ const STATEMENTS = {
   remove: "DELETE FROM tasks WHERE container = ? AND name = ?",
   list: `SELECT record FROM tasks AS t WHERE container = ? AND name > ?
     AND version = (SELECT max(version) FROM tasks WHERE container = t.container AND name = t.name) ORDER BY name LIMIT ?`,
+  names: "SELECT name FROM task_sizes WHERE container = ? LIMIT ?",
 };
 
 type Statement = keyof typeof STATEMENTS;
