@@ -1,22 +1,24 @@
 import type { CodeMessage } from "../wire/messages.ts";
-import { type NotCode, notCode } from "../wire/not-code.ts";
 import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { packagesOfCode } from "./code-packages.ts";
 import { countText } from "./compilation-flags.ts";
 import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
+import { type GeneratedMap, noteMap } from "./generated-maps.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
+import { refuseNotCode } from "./refuse-not-code.ts";
 import { scopeContext } from "./scope-context.ts";
 import { isOfParser } from "./stack-frames.ts";
 import { noteShift, noteStart } from "./stack-positions.ts";
-import { strip } from "./strip.ts";
+import { inSource, isStripped, strip, type Stripped } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { isTrivia, mayBeExpression, triviaLength, withoutSemicolon } from "./trivia.ts";
 import { unreturnedLine, withDefault, withReturn } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
@@ -74,7 +76,8 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   const fault = typed === isSecond ? found : inFile("task.ts", found);
   // `checkModule` is approximate, so a module that it rejects is loaded before the fault is reported.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
-  if (!isCompiled(body) && isModuleOnly(body)) return codeOfModule(codeId, "task.js", text, text, fault);
+  if (!isCompiled(body) && isModuleOnly(body))
+    return codeOfModule(codeId, { name: "task.js", text, bare: text, map: null }, fault);
   throw fault;
 }
 
@@ -82,7 +85,8 @@ function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCod
   const url = moduleUrl(codeId, "task.js");
   const bare = lastValue ? withModuleValue(codeId, text) : text;
   const module = compileModule(bare, url, packagesOfCode(codeId));
-  if (module) return codeOfEvaluation(text, module, () => codeOfModule(codeId, "task.js", text, bare, null));
+  if (module)
+    return codeOfEvaluation(text, module, () => codeOfModule(codeId, { name: "task.js", text, bare, map: null }, null));
   const expression = parseAsExpression(text, url);
   if (expression) {
     noteStart(codeId, text, triviaLength(text));
@@ -92,38 +96,64 @@ function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCod
   }
   const body = parseBody(text, url);
   if (isCompiled(body)) {
-    const code = codeOfStatements(codeId, body.text, body, url, lastValue);
+    const code = codeOfStatements(codeId, body.text, body, { url, lastValue, map: null });
     return isTrivia(text) ? Object.assign(code, { hint: "comments" as const }) : code;
   }
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);
-  if (!failure) return codeOfModule(codeId, "task.js", text, bare, null);
+  if (!failure) return codeOfModule(codeId, { name: "task.js", text, bare, map: null }, null);
   return isModuleOnly(body) ? failure : body;
 }
 
 function parseStripped(codeId: number, text: string, lastValue: boolean): ParsedCode | SyntaxFailure {
-  const url = moduleUrl(codeId, "task.ts");
+  const name = "task.ts";
+  const url = moduleUrl(codeId, name);
   const bare = mayBeExpression(text) ? strip("(", withoutSemicolon(text), "\n)") : null;
-  const expression = typeof bare === "string" ? parseExpression(bare, url) : null;
+  const expression = bare && isStripped(bare) ? parseExpression(bare.text, url) : null;
   if (expression && isCompiled(expression)) {
-    noteStart(codeId, text, triviaLength(text));
+    const { map } = bare as Stripped;
+    if (!map) noteStart(codeId, text, triviaLength(text));
+    noteMap(codeId, name, map);
     return codeOfBody(codeId, text, expression);
   }
   const wrapped = strip(STRIP_BODY_HEAD, text, "\n}");
-  const body = typeof wrapped === "string" ? parseBody(wrapped, url) : wrapped;
-  if (isCompiled(body)) return codeOfStatements(codeId, text, body, url, lastValue);
-  if (typeof wrapped === "string" && !mayBeModule(body)) return body;
-  const stripped = strip("", text, "");
-  const module = lastValue && typeof stripped === "string" ? withModuleValue(codeId, stripped) : stripped;
-  const evaluate = typeof module === "string" ? compileModule(module, url, packagesOfCode(codeId)) : null;
-  if (evaluate) {
-    return codeOfEvaluation(text, evaluate, () => codeOfModule(codeId, "task.ts", text, module as string, null));
+  const body = isStripped(wrapped) ? inSource(wrapped, parseBody(wrapped.text, url)) : wrapped;
+  if (isCompiled(body)) {
+    const { map } = wrapped as Stripped;
+    noteMap(codeId, name, map);
+    return codeOfStatements(codeId, text, body, { url, lastValue, map });
   }
-  if (typeof module !== "string") return isFurther(module, body) ? module : body;
-  const failure = checkModule(module);
-  if (!failure) return codeOfModule(codeId, "task.ts", text, module, null);
+  if (isStripped(wrapped) && !mayBeModule(body)) return body;
+  const module = strip("", text, "");
+  if (!isStripped(module)) return isFurther(module, body) ? module : body;
+  noteMap(codeId, name, module.map);
+  return parseStrippedModule(codeId, text, module, body, lastValue);
+}
+
+/** @param body why the text is no body */
+function parseStrippedModule(
+  codeId: number,
+  text: string,
+  stripped: Stripped,
+  body: SyntaxFailure,
+  lastValue: boolean,
+): ParsedCode | SyntaxFailure {
+  const { map } = stripped;
+  const url = moduleUrl(codeId, "task.ts");
+  // `import fs = require("fs")` and `export = fs` become CommonJS.
+  const generated = map ? parseBody(stripped.text, url) : null;
+  if (generated && isCompiled(generated)) {
+    return codeOfStatements(codeId, text, generated, { url, lastValue, map });
+  }
+  const bare = lastValue ? withModuleValue(codeId, stripped.text) : stripped.text;
+  const evaluate = compileModule(bare, url, packagesOfCode(codeId));
+  const load = (fault: CodeFault | null): ParsedCode =>
+    codeOfModule(codeId, { name: "task.ts", text, bare, map }, fault);
+  if (evaluate) return codeOfEvaluation(text, evaluate, () => load(null));
+  const failure = checkModule(bare);
+  if (!failure) return load(null);
   if (!isModuleOnly(body)) return body;
-  return codeOfModule(codeId, "task.ts", text, module, inFile("task.ts", explainedFault(text, failure)));
+  return load(inFile("task.ts", explainedFault(text, inSource(stripped, failure))));
 }
 
 function parseAsExpression(text: string, url: string): Compiled | null {
@@ -136,33 +166,6 @@ function parseAsExpression(text: string, url: string): Compiled | null {
   if (!isTrivia(text.slice(at))) return null;
   const head = parseExpression(text.slice(0, at), url);
   return isCompiled(head) ? head : null;
-}
-
-/** False if the text begins with a word that starts a statement. This saves the 30 µs that V8 takes to reject most bodies. */
-function mayBeExpression(text: string): boolean {
-  const start = triviaLength(text);
-  return !STATEMENT.test(text.slice(start, start + LONGEST_WORD));
-}
-
-const STATEMENT = /^(?:const|return|if|for|while|throw|try|switch|var|export|import(?!\s*[(.]))(?![\w$])/;
-const LONGEST_WORD = 32;
-
-function withoutSemicolon(text: string): string {
-  const trimmed = text.trimEnd();
-  return trimmed.endsWith(";") ? trimmed.slice(0, -1) : text;
-}
-
-function isTrivia(text: string): boolean {
-  return triviaLength(text) === text.length;
-}
-
-/** Returns the length of the white space, comments and semicolons at the start of a text. */
-function triviaLength(text: string): number {
-  // A sticky pattern matches one token after the other, so every text takes linear time.
-  const token = /\s+|;|\/\/.*|\/\*[^]*?\*\//y;
-  let length = 0;
-  while (token.test(text)) length = token.lastIndex;
-  return length;
 }
 
 function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
@@ -192,22 +195,29 @@ function withModuleValue(codeId: number, text: string): string {
 }
 
 /** @param lastValue whether the body gives the value of its last statement */
-function codeOfStatements(codeId: number, text: string, body: Compiled, url: string, lastValue: boolean): ParsedCode {
+function codeOfStatements(
+  codeId: number,
+  text: string,
+  body: Compiled,
+  { url, lastValue, map }: { url: string; lastValue: boolean; map: GeneratedMap | null },
+): ParsedCode {
   const returning = lastValue ? withReturn(body.text) : null;
   const compiled = returning && parseBody(returning.text, url);
   // A guess that V8 rejects is no fault of the code.
   if (!returning || !compiled || !isCompiled(compiled)) {
-    return withUnreturned(codeOfBody(codeId, text, body), body.text);
+    return withUnreturned(codeOfBody(codeId, text, body), body.text, map);
   }
   if (returning.shift) noteShift(codeId, body.text, returning.shift.at, returning.shift.by);
   return codeOfBody(codeId, text, compiled);
 }
 
 /** @param bare the body without types */
-function withUnreturned(code: ParsedCode, bare: string): ParsedCode {
+function withUnreturned(code: ParsedCode, bare: string, map: GeneratedMap | null): ParsedCode {
   let line: number | null | undefined;
   const unreturned = (): number | null => {
-    if (line === undefined) line = withNodeStacks(() => unreturnedLine(bare));
+    if (line !== undefined) return line;
+    line = withNodeStacks(() => unreturnedLine(bare));
+    if (line !== null && map) line = map.originalOf({ line, column: Infinity })?.line ?? line;
     return line;
   };
   return Object.assign(code, { unreturned });
@@ -224,20 +234,21 @@ function codeOfEvaluation(text: string, evaluate: Evaluate, load: () => ParsedCo
   return Object.assign(call, { text, parse: () => load().parse(), takesContext: false });
 }
 
-/**
- * @param text The submitted text.
- * @param bare The text without types.
- * @param knownFault The fault to report if the module does not load; null if no earlier check found one.
- */
-function codeOfModule(
-  codeId: number,
-  name: string,
-  text: string,
-  bare: string,
-  knownFault: CodeFault | null,
-): ParsedCode {
+/** A module that Node's loader loads. */
+interface ModuleText {
+  readonly name: string;
+  /** The submitted text. */
+  readonly text: string;
+  /** The text without types. */
+  readonly bare: string;
+  readonly map: GeneratedMap | null;
+}
+
+/** @param knownFault The fault to report if the module does not load; null if no earlier check found one. */
+function codeOfModule(codeId: number, module: ModuleText, knownFault: CodeFault | null): ParsedCode {
+  const { name, text, bare } = module;
   const asFault = (error: unknown): unknown => {
-    const known = asLoadFault(error, codeId, bare, knownFault);
+    const known = asLoadFault(error, codeId, module, knownFault);
     return CodeFault.is(known) && known.fault.at?.file === "task.js" ? inFile(name, known) : known;
   };
   let loaded: Promise<unknown> | null = null;
@@ -262,40 +273,21 @@ function codeOfModule(
 }
 
 /** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
-function asLoadFault(error: unknown, codeId: number, text: string, knownFault: CodeFault | null): unknown {
+function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFault: CodeFault | null): unknown {
   if (!(error instanceof SyntaxError)) return error;
+  const { text, bare, map } = module;
   const stack = withNodeStacks(() => String(error.stack));
   // A linking error has its position before the stack. A parse error comes from the loader itself.
-  if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) return syntaxFault(text, syntaxFailure(error, text, ""));
+  if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) {
+    return syntaxFault(text, inSource({ text: bare, map }, syntaxFailure(error, bare, "")));
+  }
   if (!isOfParser(error)) return error;
-  return knownFault ?? faultOfModules(codeId) ?? moduleFault(text, error.message);
+  return knownFault ?? faultOfModules(codeId) ?? moduleFault(map ? text : bare, error.message);
 }
 
 /** Whether V8 reports this error for TypeScript types. */
 function isTypes(failure: SyntaxFailure): boolean {
-  return /^Unexpected (?:token '[:?!<]|identifier|strict mode)|^Missing initializer|^missing \)|^Malformed arrow/.test(
+  return /^Unexpected (?:token '[:?!<]|identifier|strict mode|reserved word)|^Missing initializer|^missing \)|^Malformed arrow/.test(
     failure.message,
   );
-}
-
-const NOT_CODE_FAULTS: Readonly<Record<NotCode, { what: string; hint: string }>> = {
-  fence: {
-    what: "the code begins with a Markdown fence",
-    hint: "Send only the text between the fences.",
-  },
-  page: {
-    what: "the code is an HTML page",
-    hint: "Check the URL that the code came from; it may return a page about the file.",
-  },
-  xml: {
-    what: "the code is an XML document",
-    hint: "Check the URL that the code came from; it may return an error of the file storage.",
-  },
-};
-
-function refuseNotCode(text: string): void {
-  const kind = notCode(text);
-  if (kind === null) return;
-  const { what, hint } = NOT_CODE_FAULTS[kind];
-  throw new CodeFault("code_syntax", what, { hint });
 }

@@ -1,22 +1,17 @@
 import { isBuiltin, registerHooks } from "node:module";
 
-import { findJsonFault } from "../wire/json-fault.ts";
 import type { CodeMessage } from "../wire/messages.ts";
 import { forgetPackagesOfCode, packageModule, packagesOfCode } from "./code-packages.ts";
-import { CodeFault } from "./faults.ts";
+import type { CodeFault } from "./faults.ts";
+import { forgetMaps, noteMap } from "./generated-maps.ts";
 import { MissingModule } from "./missing-module.ts";
-import { checkModule } from "./module-check.ts";
+import { checkJson, faultOfModule, formatOf, stripModule } from "./module-source.ts";
 import { ownFile, ownFolder, refuseUnusable, requireFromTmp } from "./own-require.ts";
 import { isEntryUrl, loadEntry, providePackages } from "./package-modules.ts";
-import { isCompiled, parseBody } from "./parse.ts";
 import { currentRun } from "./run.ts";
 import { safeMap } from "./safe-map.ts";
-import { safeName } from "./source-names.ts";
 import { asSubmitted } from "./stack-positions.ts";
 import { staticRequires } from "./static-requires.ts";
-import { strip } from "./strip.ts";
-import { explainedFault } from "./syntax-hints.ts";
-import { inFile, syntaxFault } from "./syntax.ts";
 
 interface VirtualModule {
   text: string;
@@ -26,7 +21,6 @@ interface VirtualModule {
 }
 
 const NodeURL = URL;
-const { parse } = JSON;
 /** The submitted modules, by code id and name: `12/lib.ts`. */
 const virtual = safeMap<string, VirtualModule>();
 /** The specifiers of the submitted modules, by code id. */
@@ -82,6 +76,7 @@ export function importText(url: string, text: string): Promise<unknown> {
 export function dropModules(codeId: number): void {
   specifiersByCode.delete(codeId);
   forgetPackagesOfCode(codeId);
+  forgetMaps(codeId);
   virtual.forEach((_, key) => {
     if (key.startsWith(`${codeId}/`)) virtual.delete(key);
   });
@@ -154,7 +149,7 @@ export function installModuleHooks(): void {
       const found = url.startsWith("task:/") ? virtual.get(keyOf(url)) : undefined;
       if (!found) return next(url, context);
       if (found.format === "json") checkJson(found.text, asSubmitted(url));
-      const source = found.typescript ? stripped(found.text, asSubmitted(url)) : found.text;
+      const source = found.typescript ? strippedModule(url, found.text) : found.text;
       return { format: found.format ?? formatOf(source), source, shortCircuit: true };
     },
   });
@@ -242,50 +237,18 @@ export function faultOfModules(codeId: number, message = ""): CodeFault | null {
   let found: CodeFault | null = null;
   virtual.forEach((module, key) => {
     if (found || module.format !== null || !key.startsWith(`${codeId}/`)) return;
-    const fault = faultOf(module, key.slice(key.indexOf("/") + 1));
+    const fault = faultOfModule(module, key.slice(key.indexOf("/") + 1));
     if (fault?.message.includes(message)) found = fault;
   });
   return found;
 }
 
-function faultOf({ text, typescript }: VirtualModule, name: string): CodeFault | null {
-  try {
-    const bare = typescript ? stripped(text, name) : text;
-    const failure = formatOf(bare) === "module" ? checkModule(bare) : null;
-    return failure && inModule(name, explainedFault(text, failure));
-  } catch (error) {
-    return CodeFault.is(error) ? error : null;
-  }
-}
-
-/** @throws {CodeFault} that names the module. */
-function stripped(text: string, name: string): string {
-  try {
-    const result = strip("", text, "");
-    if (typeof result === "string") return result;
-    throw explainedFault(text, result);
-  } catch (error) {
-    throw CodeFault.is(error) ? inModule(name, error) : error;
-  }
-}
-
-/** Checks JSON before Node does, because Node gives no position in a short text. @throws {CodeFault} that names the module. */
-function checkJson(text: string, name: string): void {
-  const bare = text.replace(/^\uFEFF/, "");
-  try {
-    parse(bare);
-  } catch {
-    const { what, ...position } = findJsonFault(bare);
-    throw inModule(name, syntaxFault(bare, { message: `${what} in JSON`, position }));
-  }
-}
-
-function inModule(name: string, fault: CodeFault): CodeFault {
-  return inFile(safeName(name), fault, `${name}: ${fault.fault.detail}`);
-}
-
-function formatOf(text: string): "module" | "commonjs" {
-  return /\bexports\b/.test(text) && isCompiled(parseBody(text, "module.js")) ? "commonjs" : "module";
+/** Returns the text of a module without types, and notes where its positions are. @throws {CodeFault} that names the module. */
+function strippedModule(url: string, text: string): string {
+  const name = asSubmitted(url);
+  const result = stripModule(text, name);
+  noteMap(codeIdOf(url), name, result.map);
+  return result.text;
 }
 
 /**

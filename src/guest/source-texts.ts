@@ -1,5 +1,6 @@
 import type { ErrorMessage, FaultMessage, PositionMessage } from "../wire/messages.ts";
 import { codeFrame, type SourcePosition } from "./code-frame.ts";
+import { generatedMap } from "./generated-maps.ts";
 import { type MissingModule, missingOf } from "./missing-module.ts";
 import { textOfModule } from "./modules.ts";
 import { InlineMap, type OriginalPosition } from "./source-map.ts";
@@ -117,6 +118,8 @@ export class SourceTexts {
   #originalOf(position: StackPosition): OriginalPosition | null {
     if (position.codeId !== this.#codeId) return null;
     const { name } = position;
+    const generated = generatedMap(this.#codeId, name)?.originalOf(position);
+    if (generated) return { ...generated, file: safeName(name), text: this.#textOf(name) };
     this.#maps ??= create(null) as {};
     let map = this.#maps[name];
     if (map === undefined) {

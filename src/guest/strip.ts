@@ -1,63 +1,84 @@
 import { stripTypeScriptTypes } from "node:module";
 
-import { BUNDLE_HINT } from "./error-hints.ts";
 import { CodeFault } from "./faults.ts";
-import { inFile, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { GeneratedMap } from "./generated-maps.ts";
+import { InlineMap } from "./source-map.ts";
+import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
 const TAB_CHARACTERS = 4;
+const MAP_COMMENT = "//# sourceMappingURL=";
+const { hasOwn } = Object;
+
+/** A text without types. */
+export interface Stripped {
+  readonly text: string;
+  /** The original of each position. Null if every character is where it was. */
+  readonly map: GeneratedMap | null;
+}
+
+export function isStripped(result: Stripped | SyntaxFailure): result is Stripped {
+  return hasOwn(result, "text");
+}
 
 /**
- * Removes the types from a text without moving any other character. `head` and `tail` wrap the text for the stripper, which
- * parses everything as a module and rejects a `return` at the top level.
+ * Removes the types from a text without moving any other character. For TypeScript that is more than types, such as an enum,
+ * JavaScript is generated. `head` and `tail` wrap the text for the stripper, which parses everything as a module and rejects
+ * a `return` at the top level.
  *
- * @throws {CodeFault} for TypeScript syntax that generates code, and when the stripper itself fails.
+ * @throws {CodeFault} when the stripper itself fails.
  */
-export function strip(head: string, text: string, tail: string): string | SyntaxFailure {
+export function strip(head: string, text: string, tail: string): Stripped | SyntaxFailure {
   try {
     const stripped = stripTypeScriptTypes(head + text + tail);
-    return stripped.slice(head.length, stripped.length - tail.length);
+    return { text: stripped.slice(head.length, stripped.length - tail.length), map: null };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failureOf(error, text, head);
-    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") {
-      const failure = failureOf(error, text, head);
-      if (message.includes("angle-bracket")) throw inFile("task.ts", castFault(text, failure));
-      const detail = `${message.replace(" in strip-only mode", "")}: use only types that can be erased`;
-      throw inFile("task.ts", syntaxFault(text, { ...failure, message: detail }, BUNDLE_HINT));
-    }
-    // The stripper is WebAssembly. Text that nests too deep corrupts its memory, and it stays broken in this process.
-    throw new CodeFault(
-      "code_syntax",
-      "the types could not be stripped: the code nests too deep for the TypeScript parser",
-      {
-        hint: "Nest the code less deeply, or send plain JavaScript.",
-        retire: true,
-      },
-    );
+    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return generate(head, text, tail);
+    throw tooDeep();
   }
 }
 
-/** Makes the fault for `<T>value`, which the stripper rejects because it cannot be distinguished from JSX. */
-function castFault(text: string, failure: SyntaxFailure): CodeFault {
-  const cast = failure.position
-    ? text.slice(offsetOf(text, failure.position), offsetOf(text, failure.position) + 200)
-    : "";
-  const end = closingOf(cast);
-  const type = end === -1 ? "T" : cast.slice(1, end);
-  const [, value = "value"] = /^\s*([\w$.]{1,80})(?![\w$.(["'`{])/.exec(cast.slice(end + 1)) ?? [];
-  const message = `the angle-bracket cast <${type}>${value} is not supported`;
-  return syntaxFault(text, { ...failure, message }, `Write ${value} as ${type}.`);
+/** Returns a failure with its position in the submitted text. Returns what is compiled unchanged. */
+export function inSource<Result extends object>(
+  { map }: Stripped,
+  failure: Result | SyntaxFailure,
+): Result | SyntaxFailure {
+  if (!map || !("position" in failure) || !failure.position) return failure;
+  return { message: failure.message, position: map.originalOf(failure.position) };
 }
 
-/** Returns the index of the bracket that closes the first character of a text, or -1 if its line does not close it. */
-function closingOf(text: string): number {
-  let open = 0;
-  for (let at = 0; at < text.length && text[at] !== "\n"; at += 1) {
-    if (text[at] === "<") open += 1;
-    if (text[at] === ">" && text[at - 1] !== "=") open -= 1;
-    if (open === 0) return at;
+/** Generates JavaScript from TypeScript, with all characters moved. */
+function generate(head: string, text: string, tail: string): Stripped | SyntaxFailure {
+  let output: string;
+  try {
+    output = stripTypeScriptTypes(head + text + tail, { mode: "transform", sourceMap: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failureOf(error, text, head);
+    throw tooDeep();
   }
-  return -1;
+  const map = InlineMap.of(output);
+  const whole = output.slice(0, output.lastIndexOf(MAP_COMMENT)).trimEnd();
+  const inner = unwrapped(whole, head);
+  return { text: inner, map: map && new GeneratedMap(map, head.length) };
+}
+
+/** Removes what the wrapper has become. The stripper writes an expression without its brackets, and ends it. */
+function unwrapped(text: string, head: string): string {
+  if (head.endsWith("{") && text.startsWith(head)) return text.slice(head.length, -1);
+  return head === "(" && text.endsWith(";") ? text.slice(0, -1) : text;
+}
+
+/** The stripper is WebAssembly. Text that nests too deep corrupts its memory, and it stays broken in this process. */
+function tooDeep(): CodeFault {
+  return new CodeFault(
+    "code_syntax",
+    "the types could not be stripped: the code nests too deep for the TypeScript parser",
+    {
+      hint: "Nest the code less deeply, or send plain JavaScript.",
+      retire: true,
+    },
+  );
 }
 
 /** Reads message and position from the stripper's error. It shows a tab as four spaces, which shifts its caret to the right. */

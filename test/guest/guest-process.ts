@@ -93,6 +93,8 @@ export class GuestProcess {
   /** By code id: 1 if the code takes a context, otherwise 0. */
   readonly compiled: Map<number, number> = new Map();
   readonly exited: Promise<number | null>;
+  /** Receives the line of a statement whose value a body may have meant to return. */
+  onUnreturned: ((line: number) => void) | null = null;
   /** Receives the frames about streams and lookups. */
   onNetwork: OnFrame | null = null;
   readonly #child: ChildProcess;
@@ -264,6 +266,7 @@ export class GuestProcess {
     if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);
     if (type === FROM_GUEST.log)
       this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
+    if (type === FROM_GUEST.unreturned) this.onUnreturned?.(payload.readUInt32LE());
     if (type >= FROM_GUEST.open) return this.onNetwork?.(type, id, payload);
     if (type === FROM_GUEST.lateError)
       this.lateErrors.push({ run: id, fault: JSON.parse(payload.toString()) as FaultMessage });

@@ -88,19 +88,6 @@ describe("code that does not parse", () => {
     assert.equal((await guest.fault(`\n${"a + ".repeat(1000)}; )`)).detail, "Unexpected token ';' (line 2)");
   });
 
-  it("names the TypeScript syntax that generates code", async () => {
-    const texts = {
-      enum: "enum A { B }",
-      namespace: "namespace N { export const a = 1 }",
-      "parameter property": "class A { constructor(private x) {} }",
-    };
-    for (const [construct, text] of Object.entries(texts)) {
-      const fault = await guest.fault(text);
-      assert.equal(fault.code, "code_syntax");
-      assert.match(fault.detail, new RegExp(construct));
-    }
-  });
-
   it("has a hint for a module that returns", async () => {
     assert.match((await guest.fault("return 1;\nexport default 2")).hint!, /export default/);
   });
