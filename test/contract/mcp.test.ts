@@ -41,6 +41,11 @@ function callOf(args: object): object {
   return { ...LIST, method: "tools/call", params: { name: "run_code", arguments: args } };
 }
 
+/** Returns an object with so many members. */
+function many(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, 0]));
+}
+
 for (const protocol of PROTOCOLS) {
   describe(`a client of the protocol of ${protocol}`, () => {
     let client: McpClient;
@@ -401,6 +406,22 @@ describe("the MCP endpoint", () => {
     assert.match(tooLong.text, /code_too_large/);
     const deep = await post(callOf({ code: "1", data: JSON.parse("[".repeat(70) + "]".repeat(70)) as unknown }));
     assert.match(deep.text, /levels/);
+  });
+
+  it("bounds what the protocol checks before a limit is asked, and ignores answers to what it did not ask", async () => {
+    const { text: own } = await post({ ...LIST, params: { _meta: many(129) } });
+    assert.match(own, /an object of the message has more than 128 members/);
+    const { text: long } = await post({ ...LIST, params: { _meta: { a: "a".repeat(65_536) } } });
+    assert.match(long, /more than 65536 bytes in addition to the arguments of its tool/);
+    const { text: names } = await post(callOf(many(1_001)));
+    assert.match(names, /the tool has more than 1000 arguments/);
+    const { text: given } = await post(callOf({ code: "1", data: many(10_000) }));
+    assert.match(given, /the arguments have more than 10000 members/);
+    const { text: most } = await post(callOf({ code: "Object.keys(context.body).length", data: many(9_998) }));
+    assert.match(most, /"result":9998/);
+    for (const member of ["result", "error"]) {
+      assert.equal((await post({ jsonrpc: "2.0", id: 1, [member]: {} })).status, 202);
+    }
   });
 
   it("keeps no subscription, and lets a session cancel only its own calls", async () => {

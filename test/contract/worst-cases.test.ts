@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
 import { drawn } from "../seeded.ts";
-import type { Answer } from "./http.ts";
+import { type Answer, request as requestRaw } from "./http.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
 import { StallProbe } from "./stall-probe.ts";
 
@@ -45,6 +45,13 @@ const send = (method: string, path: string, body: string, type?: string): Promis
 };
 const post = (path: string, body: string, type?: string): Promise<Answer> => send("POST", path, body, type);
 const JSON_TYPE = "application/json";
+/** Sends a message of the Model Context Protocol. */
+const message = (text: string): Promise<Answer> => {
+  const headers = { "content-type": JSON_TYPE, accept: "application/json, text/event-stream" };
+  return requestRaw(service.port, "POST", "/mcp/worst", { token, body: text, headers });
+};
+/** Returns as many members as fit into a message. */
+const members = (count: number): string => Array.from({ length: count }, (_, at) => `"${at.toString(36)}":0`).join();
 const events = (path: string, body: string): Promise<Answer> => {
   return service.request("POST", path, { token, body, headers: { accept: "text/event-stream" } });
 };
@@ -329,6 +336,31 @@ const WORST: readonly Worst[] = [
         '() => { throw Object.assign(new Error("x"), { a: Array(1_300).fill(""), b: Array(1_300).fill("") }) }';
       const path = await putTask("texts", code, { secrets: SECRETS });
       return () => post(path, "");
+    },
+  },
+  {
+    name: "24 messages at once of an agent with as many members as possible in what the protocol checks",
+    status: 400,
+    make: () => {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":{},"_meta":{${members(28_000)}}}}`;
+      return Promise.resolve(() => again(24, 3, () => message(body)));
+    },
+  },
+  {
+    name: "24 messages at once of an agent with the maximum of members in the arguments of a tool",
+    status: 200,
+    make: () => {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"save_task","arguments":{${members(999)},"-":{${members(9_000)}}}}}`;
+      return Promise.resolve(() => again(24, 3, () => message(body)));
+    },
+  },
+  {
+    name: "24 messages at once of an agent with the maximum of values in the arguments of a tool",
+    status: 200,
+    make: () => {
+      const data = `{"code":1,"data":[${"[],".repeat(80_000)}0]}`;
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":${data}}}`;
+      return Promise.resolve(() => again(24, 3, () => message(body)));
     },
   },
   {

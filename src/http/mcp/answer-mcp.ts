@@ -51,8 +51,14 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
     return refusal(PARSE_ERROR, detail);
   }
   if (Array.isArray(message)) return refusal(INVALID_REQUEST, "send each message in a request of its own");
-  if ((message as { jsonrpc?: unknown } | null)?.jsonrpc !== "2.0") return refusal(INVALID_REQUEST, NO_MESSAGE);
-  const { method, params } = (message ?? {}) as { method?: unknown; params?: unknown };
+  if (!isMessage(message)) return refusal(INVALID_REQUEST, NO_MESSAGE);
+  const { method, params } = message as { method?: unknown; params?: unknown };
+  if (typeof method !== "string") {
+    // This server asks its clients nothing, so an answer of a client is for no request.
+    return "result" in message || "error" in message
+      ? new Response(null, { status: 202 })
+      : refusal(INVALID_REQUEST, NO_MESSAGE);
+  }
   if (method === "notifications/cancelled") cancelCall(received, params);
   const handler = createMcpHandler(() => serverFor(received), {
     // Nothing that a client could subscribe to changes.
@@ -90,6 +96,10 @@ function requestOf(call: Call, signal: AbortSignal): Request {
     return typeof value === "string" ? [[name, value]] : [];
   });
   return new Request("http://localhost/mcp", { method: "POST", headers, signal });
+}
+
+function isMessage(value: unknown): value is object {
+  return (value as { jsonrpc?: unknown } | null)?.jsonrpc === "2.0";
 }
 
 function refusal(code: number, message: string): Response {

@@ -1,6 +1,8 @@
 import { Problem } from "../../errors.ts";
+import { nextTurn } from "../../next-turn.ts";
 import { checkJson, nameAt, parseJson } from "../../source/json.ts";
 import type { McpCall } from "./mcp-call.ts";
+import { messageBounds } from "./message-bounds.ts";
 
 /** How many times longer code may be in JSON, because of its escapes. */
 const ESCAPE_FACTOR = 4;
@@ -8,6 +10,8 @@ const ESCAPE_FACTOR = 4;
 const MAX_OTHER_BYTES = 256 * 2 ** 10;
 /** The levels of a message around the data of a run: the message, its params and its arguments. */
 const OWN_LEVELS = 3;
+/** The bytes from which on a message gets its own turn of the event loop. */
+const BIG_BYTES = 16 * 2 ** 10;
 
 /** A message of the protocol. Its memory is held until `release` is called. */
 export interface ReceivedMessage {
@@ -24,17 +28,24 @@ export async function readMessage({ call, by, config, bodies }: McpCall): Promis
   const { incoming, outgoing } = call.env;
   const held = await bodies.read(incoming, outgoing, { limitBytes, tooLarge, owner: by.memory });
   outgoing.once("close", held.release);
+  const { bytes, release } = held;
   const depth = config.jsonDepthLimit + OWN_LEVELS;
-  if (held.bytes.length > MAX_OTHER_BYTES) await requireFewOthers(held.bytes, depth, by.family);
-  return { message: await parseJson(held.bytes, depth, by.family), release: held.release };
+  // A limit of runs is asked only after the message was read. So messages of all families take turns.
+  if (bytes.length > BIG_BYTES) await nextTurn(by.family);
+  if (bytes.length > MAX_OTHER_BYTES) await requireFewOthers(bytes, depth, by.family);
+  return { message: await parseJson(bytes, depth, by.family, messageBounds(bytes)), release };
 }
 
 /** Rejects a message that would take too long to build and walk, before it is built. Code is one text, which takes no time. */
 async function requireFewOthers(body: Buffer, depth: number, holder: string): Promise<void> {
   let others = body.length;
+  const bounds = messageBounds(body);
   await checkJson(body, depth, holder, {
-    member: (level, name, { start, end }) => {
-      if (level === OWN_LEVELS && body[start] === QUOTE && nameAt(body, name) === "code") others -= end - start;
+    ...bounds,
+    member: (level, name, span) => {
+      bounds.member(level, name, span);
+      const isCode = level === OWN_LEVELS && body[span.start] === QUOTE && nameAt(body, name) === "code";
+      if (isCode) others -= span.end - span.start;
     },
   });
   if (others <= MAX_OTHER_BYTES) return;
