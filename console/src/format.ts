@@ -33,3 +33,8 @@ export function ago(text: string): string {
   const ms = Date.now() - new Date(text).getTime();
   return ms < 1_000 ? "now" : `${duration(ms)} ago`;
 }
+
+/** Returns the first line of a message, without the position that the service adds. */
+export function headOf(message: string): string {
+  return message.split("\n", 1)[0]!.replace(/ \(line \d+, column \d+\)$/, "");
+}

@@ -1,5 +1,6 @@
 import type { Usage } from "@caisson/client";
 
+import { duration } from "./format.ts";
 import type { Series } from "./parts/chart.tsx";
 
 export type Entry = Usage["usage"][number];
@@ -57,4 +58,17 @@ export function seriesOf(entries: readonly Entry[], from: string, step: "hour" |
       { name: "refused", values: figures.map(({ refused }) => refused), colour: "--warn" },
     ],
   };
+}
+
+/** Returns the bound of the histogram below which this part of the runs ended. */
+export function quantile(durations: ReadonlyMap<string, number>, part: number): string {
+  const bounds = [...durations].map(([bound, value]) => [bound === "more" ? Infinity : Number(bound), value] as const);
+  const ordered = bounds.toSorted(([a], [b]) => a - b);
+  const all = ordered.reduce((sum, [, value]) => sum + value, 0);
+  let seen = 0;
+  for (const [bound, value] of ordered) {
+    seen += value;
+    if (seen >= part * all) return bound === Infinity ? "over 5 min" : `≤ ${duration(bound)}`;
+  }
+  return "none";
 }

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
+import path from "node:path";
 
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
@@ -10,7 +12,7 @@ const ARGUMENTS = [
 ];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export const WIDE = { width: 1_280, height: 850 };
+export const WIDE = { width: 1_200, height: 850 };
 /** The narrowest phone. */
 export const NARROW = { width: 360, height: 740 };
 export const PAGES: readonly string[] = [
@@ -31,6 +33,7 @@ export interface Tab extends AsyncDisposable {
 interface TabOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
   readonly colorScheme?: "light" | "dark";
+  readonly ignoreHTTPSErrors?: boolean;
 }
 
 /** Opens a URL in a browser without a past. */
@@ -81,6 +84,15 @@ export function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
+/** The screenshots that a reviewer looks at. Each run of the tests replaces them. */
+const SCREENSHOTS = path.join(import.meta.dirname, "../../dist/console-screenshots");
+
+/** Keeps the whole page as an image. */
+export async function keepScreenshot(page: Page, name: string): Promise<void> {
+  await mkdir(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
 interface Finding {
   readonly id: string;
   readonly impact: string;
@@ -89,7 +101,7 @@ interface Finding {
 
 /** Returns the serious and critical findings of axe-core, each with the elements that it concerns. */
 export async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  if (await page.evaluate('typeof axe === "undefined"')) await page.evaluate(AXE);
   const { violations } = await page.evaluate<{ violations: Finding[] }>(
     'axe.run(document, { resultTypes: ["violations"] })',
   );

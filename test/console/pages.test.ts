@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { after, before, it } from "node:test";
 import { promisify } from "node:util";
 
 import type { Browser } from "playwright-core";
 
+import { EXAMPLES } from "../../console/src/examples.ts";
+import { shownResult } from "../../console/src/shown-result.ts";
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { openBrowser, openConsole, openPage, openPlace, type Tab } from "./console-browser.ts";
 
@@ -78,6 +81,68 @@ it("a policy is changed on the page of its container, and nothing is suspended b
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByText("takes runs again").waitFor();
   assert.equal((await service.run("acme", "1")).status, 200);
+});
+
+it("every example of the playground runs, and its form of code gives the result", async () => {
+  const results: Record<string, unknown> = {};
+  for (const [name, { code, data, query }] of Object.entries(EXAMPLES)) {
+    const json = { code, ...(data !== undefined && { data: JSON.parse(data) as unknown }), ...(query && { query }) };
+    const answer = await service.request("POST", "/api/runs/examples", { json });
+    const record = answer.json() as Record<string, unknown>;
+    assert.equal(record["status"], "ok", JSON.stringify(record));
+    const { text } = shownResult(record as never);
+    results[name] = record["response"] === null ? record["result"] : text;
+  }
+  const sha256 = createHash("sha256").update("hello").digest("hex");
+  assert.deepEqual(results, {
+    body: { total: 42 },
+    expression: 42,
+    function: sha256,
+    callback: { hello: "you" },
+    node: "Hello from POST",
+    fetch: '{\n  "hello": "you"\n}',
+    stream: "1\n2\n3\n",
+  });
+  const { page } = tab;
+  await openPage(page, "Playground");
+  await page.getByLabel("Example").selectOption({ label: "Fetch handler: Request and Response" });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("region", { name: "Result" }).getByText('"hello": "you"').waitFor();
+});
+
+it("the page of a container shows its limits with who set them, its failures by cause, and its usage", async () => {
+  const { page } = tab;
+  await service.request("PATCH", "/api/containers/busy", { json: { limits: { minute: 60 } } });
+  for (let at = 0; at < 2; at++) await service.run("busy", "throw new RangeError('the same cause')");
+  await service.run("busy", "1");
+  await openPlace(page, "containers/busy", "busy");
+  const limits = page.getByRole("region", { name: "Limits" });
+  await limits.getByRole("meter", { name: "minute: 57 of 60 left" }).waitFor();
+  await limits
+    .getByText(/57 of 60 left, 3 used, one more in \d+ (s|min), set by the policy of the container/)
+    .waitFor();
+  const failure = page.getByRole("region", { name: "Errors" }).getByRole("row", { name: "RangeError" });
+  assert.equal(await failure.getByRole("cell").first().textContent(), "2");
+  const usage = page.getByRole("region", { name: "Usage", exact: true });
+  await usage.getByText("66.7 %").waitFor();
+  await usage.getByRole("img", { name: "Runs and errors of the last 24 hours" }).waitFor();
+});
+
+it("the system page shows the checks of the start with remedies, the node, the keys and the settings in force", async () => {
+  const { page } = tab;
+  await openPage(page, "System");
+  const checks = page.getByRole("region", { name: "Checks of the start" });
+  await checks.getByText("Remedy: --isolation auto").waitFor();
+  await checks.getByRole("button", { name: /All \d+ checks/ }).click();
+  await checks.getByText("egress", { exact: true }).waitFor();
+  await page.getByRole("region", { name: "Nodes" }).getByText("answers you").waitFor();
+  await page.getByRole("region", { name: "Keys" }).getByText("signing").waitFor();
+  const settings = page.getByRole("region", { name: "Settings in force" });
+  assert.match(await settings.innerText(), /--isolation\s+none\s+flag\s+default: auto/);
+  assert.doesNotMatch(await settings.innerText(), /--wall-limit/);
+  await settings.getByLabel("Search all settings").fill("wall");
+  await settings.getByText("--wall-limit").waitFor();
+  await page.getByRole("region", { name: "Audit" }).getByRole("cell", { name: "policy changed" }).first().waitFor();
 });
 
 it("the live tail shows lines and ends of runs as they come", async () => {

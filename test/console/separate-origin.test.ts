@@ -3,16 +3,19 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
+import { connect as connectSecurely } from "node:tls";
 
 import type { Browser } from "playwright-core";
 
 import { request } from "../contract/http.ts";
 import { caisson, type Home, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { until } from "../contract/until.ts";
 import { freePort } from "../ports.ts";
+import { SELF_SIGNED } from "../source/self-signed.ts";
 import { openBrowser, openConsole, openPage, openTab, PAGES, settled } from "./console-browser.ts";
 
 const LOGO =
@@ -23,6 +26,10 @@ const APPLICATION = `<!doctype html><title>app</title><script>
   frame.src = decodeURIComponent(location.search.slice(1));
   document.body.append(frame);
 </script>`;
+
+/** So few that one network may have fewer connections than a test opens. */
+const DESCRIPTORS = 600;
+const MANY = 250;
 
 const application = createServer((_, response) => {
   response.writeHead(200, { "content-type": "text/html" }).end(`<body>${APPLICATION}`);
@@ -137,6 +144,46 @@ describe("a console with a port of its own", () => {
   });
 });
 
+describe("a console with a port of its own, over TLS and with few connections", () => {
+  it("opens with the certificate of the service, and one network that takes its connections leaves those of others", async () => {
+    await using secure = { ...(await makeHome()), descriptors: DESCRIPTORS };
+    const [cert, key] = ["cert.pem", "key.pem"].map((name) => path.join(secure.data, "..", name)) as [string, string];
+    await Promise.all([writeFile(cert, SELF_SIGNED.cert), writeFile(key, SELF_SIGNED.key)]);
+    const port = await freePort();
+    const tls = ["--tls-cert", cert, "--tls-key", key, "--max-containers", "8"];
+    const other = await startService([...NO_WALL, ...tls, "--console-port", String(port)], secure);
+    const sockets: Socket[] = [];
+    try {
+      const url = `https://127.0.0.1:${port}/`;
+      assert.match(other.stdout(), new RegExp(`^console: ${url}$`, "m"));
+      await using tab = await openTab(browser, "about:blank", { ignoreHTTPSErrors: true });
+      const { page } = tab;
+      await page.goto(url);
+      await page.getByLabel("Token").fill(other.admin);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      await openPage(page, "Containers");
+      assert.deepEqual(tab.complaints, []);
+
+      for (let count = 0; count < MANY; count++) {
+        const socket = connect(port, "127.0.0.1");
+        socket.on("error", () => {}).resume();
+        sockets.push(socket);
+      }
+      await until(() => sockets.some(({ destroyed }) => destroyed), "connections are closed");
+      assert.equal(await isSecured(port, "127.0.0.1"), false);
+      assert.equal(await isSecured(port, "127.0.0.2"), true);
+      // The share of the network is one for both ports.
+      assert.equal(await isSecured(other.port, "127.0.0.1"), false);
+      for (const socket of sockets) socket.destroy();
+      await until(() => isSecured(port, "127.0.0.1"), "the network is served again");
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await other.stop();
+    }
+  });
+});
+
 describe("wrong settings of the console", () => {
   const wrong: readonly [flags: readonly string[], expected: RegExp][] = [
     [["--console-logo", "/no/such/logo.svg"], /--console-logo .*ENOENT/],
@@ -173,3 +220,12 @@ describe("wrong settings of the console", () => {
     assert.match(output, /--console-port is in use/);
   });
 });
+
+/** Returns whether a client of this address finishes a TLS handshake. */
+async function isSecured(port: number, localAddress: string): Promise<boolean> {
+  const transport = connect({ port, host: "127.0.0.1", localAddress });
+  const socket = connectSecurely({ socket: transport, rejectUnauthorized: false });
+  const event = await once(socket, "secureConnect").catch(() => null);
+  socket.destroy();
+  return event !== null;
+}

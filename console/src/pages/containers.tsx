@@ -124,5 +124,5 @@ const COLUMNS: readonly Column<Row>[] = [
     title: "Labels",
     cell: ({ labels }) => labelText(labels),
   },
-  { title: "Description", cell: ({ description }) => description ?? "" },
+  { title: "Description", isWide: true, cell: ({ description }) => description ?? "" },
 ];

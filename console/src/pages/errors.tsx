@@ -1,14 +1,9 @@
-import type { FailureGroups } from "@caisson/client";
-
-import { ago, count } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { Content } from "../parts/content.tsx";
+import { FailureTable } from "../parts/failure-table.tsx";
 import { Choice, Field } from "../parts/field.tsx";
-import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
-import { linkTo, route, setQuery } from "../route.ts";
+import { route, setQuery } from "../route.ts";
 import { client, onlyContainer } from "../session.ts";
-
-type Group = FailureGroups["failures"][number];
 
 /** Failures, grouped by their cause. */
 export default function Errors() {
@@ -39,14 +34,7 @@ export default function Errors() {
             {failures.length === 0 ? (
               <p class="empty">No task failed in this time.</p>
             ) : (
-              <VirtualTable
-                label="Failures"
-                columns={COLUMNS}
-                rows={failures}
-                keyOf={({ container: name, task, code, frame, message }) =>
-                  [name, task, code, frame, message].join(" ")
-                }
-              />
+              <FailureTable failures={failures} />
             )}
             {!complete && <p class="notice">There are more failures than one answer counts. Choose a shorter time.</p>}
           </>
@@ -55,23 +43,3 @@ export default function Errors() {
     </>
   );
 }
-
-const COLUMNS: readonly Column<Group>[] = [
-  { title: "Count", isNumber: true, cell: ({ count: number }) => count(number) },
-  { title: "Error", cell: ({ name, code, message }) => <span title={message}>{`${name ?? code}: ${message}`}</span> },
-  { title: "Where", cell: ({ frame }) => <span class="mono">{frame ?? ""}</span> },
-  { title: "Container", cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a> },
-  {
-    title: "Task",
-    cell: ({ container, task }) => (task === null ? "" : <a href={linkTo("tasks", [container, task])}>{task}</a>),
-  },
-  { title: "First", cell: ({ firstAt }) => <span title={firstAt}>{ago(firstAt)}</span> },
-  {
-    title: "Last",
-    cell: ({ container, run, lastAt }) => (
-      <a href={linkTo("runs", [container, run])} title={`${lastAt}, run ${run}`}>
-        {ago(lastAt)}
-      </a>
-    ),
-  },
-];

@@ -1,17 +1,19 @@
-import { lazy, Suspense } from "preact/compat";
+import type { Health, System } from "@caisson/client";
 
-import { count, duration } from "../format.ts";
+import { ago, count, duration } from "../format.ts";
 import { health } from "../health.ts";
 import { useLoad } from "../load.ts";
 import { Content } from "../parts/content.tsx";
+import { DayOfRuns } from "../parts/day-of-runs.tsx";
 import { Gauges } from "../parts/gauges.tsx";
 import { linkTo } from "../route.ts";
-import { can, client, onlyContainer } from "../session.ts";
-import { type Entry, hoursAgo, seriesOf, sumOf } from "../usage-sums.ts";
+import { can, client, isAdmin, onlyContainer } from "../session.ts";
+import { type Entry, quantile, sumOf } from "../usage-sums.ts";
 
-const Chart = lazy(() => import("../parts/chart.tsx"));
 const EVERY_MS = 10_000;
+const SYSTEM_MS = 30_000;
 const BUSIEST = 8;
+const MOST_WARNINGS = 2;
 
 /** The state of the service, and what happened in the last 24 hours. A customer sees the state of the one container. */
 export default function Overview() {
@@ -29,27 +31,35 @@ export default function Overview() {
 
 function ServiceState() {
   const state = useLoad((signal) => health(signal), [], EVERY_MS);
+  const system = useLoad((signal) => readSystem(signal), [], SYSTEM_MS);
   return (
     <Content of={state}>
       {(value) => (
-        <div class="cards">
-          <div class="card">
+        <div class="cards states">
+          <section class="card" aria-label="Service">
             <h2>Service</h2>
             <p class="figure">{value.status === "ok" ? "takes runs" : value.status}</p>
             <p class="quiet">caisson {value.version}</p>
-          </div>
-          <div class="card">
+            {system.value && <p class="quiet">since {ago(system.value.startedAt).replace(/ ago$/, "")}</p>}
+          </section>
+          <section class="card" aria-label="Isolation">
             <h2>Isolation</h2>
             <p class="figure">{value.isolation}</p>
             <p class="quiet">
               {value.insteadOf === undefined ? ISOLATION[value.isolation] : `instead of ${value.insteadOf}`}
             </p>
-          </div>
-          <Warnings isOpen={value.isolation === "none"} records={value.records} refused={value.egressRefused} />
+            {system.value && <Missing checks={system.value.checks} />}
+          </section>
+          <Warnings health={value} all={system.value?.warnings ?? null} />
         </div>
       )}
     </Content>
   );
+}
+
+/** Only an administrator may read it. */
+async function readSystem(signal: AbortSignal): Promise<System | null> {
+  return isAdmin.value ? await client().system({ signal }) : null;
 }
 
 const ISOLATION: Readonly<Record<string, string>> = {
@@ -57,29 +67,40 @@ const ISOLATION: Readonly<Record<string, string>> = {
   none: "for development only",
 };
 
-interface WarningsProps {
-  /** Whether tasks are not isolated. */
-  readonly isOpen: boolean;
-  readonly records?: Readonly<Record<string, object>> | undefined;
-  readonly refused?: Readonly<Record<string, number>> | undefined;
+/** The layers that are not held as well as they could be. */
+function Missing({ checks }: { readonly checks: System["checks"] }) {
+  const missing = checks.filter(({ state, layer }) => state !== "held" && layer !== "sandbox");
+  if (missing.length === 0) return <p class="quiet">all {checks.length} checks hold</p>;
+  return (
+    <p>
+      weaker than possible: {missing.map(({ layer }) => layer).join(", ")} <a href={linkTo("system")}>Remedies</a>
+    </p>
+  );
 }
 
-function Warnings({ isOpen, records = {}, refused = {} }: WarningsProps) {
+interface WarningsProps {
+  readonly health: Health;
+  /** The warnings of the service, if the token may read them. */
+  readonly all: readonly string[] | null;
+}
+
+function Warnings({ health: { isolation, records = {}, egressRefused = {} }, all }: WarningsProps) {
   const lost = Object.keys(records);
-  const denials = Object.values(refused).reduce((sum, value) => sum + value, 0);
-  const warnings = [
-    ...(isOpen ? ["Tasks can read this machine and attack each other. Run only code that you have written."] : []),
+  const denials = Object.values(egressRefused).reduce((sum, value) => sum + value, 0);
+  const warnings = all ?? [
+    ...(isolation === "none" ? ["Tasks are not isolated. Run only code that you have written."] : []),
     ...(lost.length > 0 ? [`Records were lost: ${lost.join(", ")}.`] : []),
   ];
   return (
-    <div class={`card ${warnings.length > 0 ? "warned" : ""}`}>
+    <section class={`card ${warnings.length > 0 ? "warned" : ""}`} aria-label="Warnings">
       <h2>Warnings</h2>
       <p class="figure">{warnings.length === 0 ? "none" : warnings.length}</p>
-      {warnings.map((text) => (
+      {warnings.slice(0, MOST_WARNINGS).map((text) => (
         <p key={text}>{text}</p>
       ))}
+      {warnings.length > MOST_WARNINGS && <a href={linkTo("system")}>{warnings.length - MOST_WARNINGS} more</a>}
       {denials > 0 && <p class="quiet">{count(denials)} connections of tasks were refused</p>}
-    </div>
+    </section>
   );
 }
 
@@ -99,51 +120,20 @@ function OwnLimits({ container }: { readonly container: string }) {
 }
 
 function LastDay() {
-  const from = hoursAgo(24);
-  const usage = useLoad((signal) => client().usage({ by: "container", step: "hour", from }, { signal }), [], EVERY_MS);
   return (
-    <Content of={usage}>
-      {({ usage: entries }) => {
-        const total = sumOf(entries);
-        return (
-          <>
-            <h2>The last 24 hours</h2>
-            <div class="cards">
-              <Figure title="Runs" value={count(total.runs)} />
-              <Figure title="Errors" value={count(total.failed)} note={share(total.failed, total.runs)} />
-              <Figure title="Refused by limits" value={count(total.refused)} />
-              <Figure title="p50 of a run" value={quantile(total.durations, 0.5)} />
-              <Figure title="p99 of a run" value={quantile(total.durations, 0.99)} />
-            </div>
-            {entries.length === 0 ? (
-              <p class="empty">No runs yet. {can("run") && <a href={linkTo("playground")}>Make the first one.</a>}</p>
-            ) : (
-              <>
-                <Suspense fallback={<div class="chart" />}>
-                  <Chart label="Runs and errors of the last 24 hours" {...seriesOf(entries, from, "hour")} />
-                </Suspense>
-                {onlyContainer.value === null && (
-                  <>
-                    <h2>Busiest containers</h2>
-                    <Busiest entries={entries} />
-                  </>
-                )}
-              </>
-            )}
-          </>
-        );
-      }}
-    </Content>
-  );
-}
-
-function Figure({ title, value, note }: { readonly title: string; readonly value: string; readonly note?: string }) {
-  return (
-    <div class="card">
-      <h3 class="quiet">{title}</h3>
-      <p class="figure">{value}</p>
-      {note !== undefined && <p class="quiet">{note}</p>}
-    </div>
+    <>
+      <h2>The last 24 hours</h2>
+      <DayOfRuns container={onlyContainer.value}>
+        {(entries) =>
+          onlyContainer.value === null && (
+            <>
+              <h2>Busiest containers</h2>
+              <Busiest entries={entries} />
+            </>
+          )
+        }
+      </DayOfRuns>
+    </>
   );
 }
 
@@ -187,21 +177,4 @@ function Busiest({ entries }: { readonly entries: readonly Entry[] }) {
       </table>
     </div>
   );
-}
-
-function share(part: number, all: number): string {
-  return all === 0 ? "" : `${((100 * part) / all).toFixed(1)} %`;
-}
-
-/** Returns the bound of the histogram below which this part of the runs ended. */
-function quantile(durations: ReadonlyMap<string, number>, part: number): string {
-  const bounds = [...durations].map(([bound, value]) => [bound === "more" ? Infinity : Number(bound), value] as const);
-  const ordered = bounds.toSorted(([a], [b]) => a - b);
-  const all = ordered.reduce((sum, [, value]) => sum + value, 0);
-  let seen = 0;
-  for (const [bound, value] of ordered) {
-    seen += value;
-    if (seen >= part * all) return bound === Infinity ? "over 5 min" : `≤ ${duration(bound)}`;
-  }
-  return "none";
 }

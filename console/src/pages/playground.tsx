@@ -9,9 +9,11 @@ import { Area, Choice, Field } from "../parts/field.tsx";
 import { LimitsLeft } from "../parts/limits-left.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { SaveTask } from "../parts/save-task.tsx";
+import { route } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
 import { encodedQuery, snippetsOf } from "../snippets.ts";
+import { useSyntaxCheck } from "../syntax-check.ts";
 import { tabStorage } from "../tab-storage.ts";
 
 const KEPT = "caisson.playground";
@@ -27,6 +29,8 @@ interface Draft {
 export default function Playground() {
   const draft = useSignal<Draft>(firstDraft());
   const revision = useSignal(0);
+  /** The text at first, after an example was chosen, and at the last run: the service has no need to parse it. */
+  const known = useSignal(draft.value.code);
   const record = useSignal<AnsweredRunRecord | null>(null);
   const refusal = useSignal<Error | null>(null);
   const running = useSignal<AbortController | null>(null);
@@ -39,8 +43,9 @@ export default function Playground() {
     const abort = new AbortController();
     running.value = abort;
     refusal.value = null;
+    const { container, code, data, query } = draft.value;
+    known.value = code;
     try {
-      const { container, code, data, query } = draft.value;
       const options = {
         ...(data.trim() !== "" && { data: parsed(data) }),
         ...(query !== "" && { query: encodedQuery(query) }),
@@ -56,6 +61,7 @@ export default function Playground() {
   };
   const { container, code, data, query } = draft.value;
   const snippets = snippetsOf(draft.value);
+  const fault = useSyntaxCheck(container, code, known.value);
   return (
     <>
       <div class="head">
@@ -68,6 +74,7 @@ export default function Playground() {
             onChange={(name) => {
               const example = EXAMPLES[name];
               if (!example) return;
+              known.value = example.code;
               change({ code: example.code, data: example.data ?? "", query: example.query ?? "" });
               revision.value++;
             }}
@@ -88,7 +95,8 @@ export default function Playground() {
               label="Code"
               value={code}
               revision={revision.value}
-              mark={markOf(record.value?.error ?? null, refusal.value)}
+              mark={markOf(record.value?.error ?? null, refusal.value, code !== known.value)}
+              fault={fault}
               onChange={(value) => change({ code: value })}
               onRun={() => void run()}
             />
@@ -147,6 +155,7 @@ export default function Playground() {
 }
 
 function firstDraft(): Draft {
+  const asked = route.value.query.get("container");
   const kept = tabStorage.getItem(KEPT);
   const only = onlyContainer.value;
   const example = EXAMPLES["body"]!;
@@ -154,7 +163,7 @@ function firstDraft(): Draft {
     kept === null
       ? { container: "demo", code: example.code, data: example.data!, query: "" }
       : (JSON.parse(kept) as Draft);
-  return only === null ? draft : { ...draft, container: only };
+  return { ...draft, container: only ?? asked ?? draft.container };
 }
 
 function suggestions(): string[] {

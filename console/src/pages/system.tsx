@@ -1,140 +1,147 @@
-import type { AuditPage } from "@caisson/client";
+import type { Health, System as Answer } from "@caisson/client";
 
-import { moment } from "../format.ts";
+import { ago, count, moment } from "../format.ts";
 import { health } from "../health.ts";
-import { useList } from "../load-list.ts";
 import { useLoad } from "../load.ts";
+import { Audit } from "../parts/audit.tsx";
 import { Content } from "../parts/content.tsx";
-import { ErrorNote } from "../parts/error-note.tsx";
-import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
-import { client, serviceUrl } from "../session.ts";
+import { SystemChecks } from "../parts/system-checks.tsx";
+import { SystemSettings } from "../parts/system-settings.tsx";
+import { client } from "../session.ts";
 
-type Entry = AuditPage["entries"][number];
-
-/** The state of the service, its keys and nodes, and who changed what. */
+/** The state of the service, what its start has found, its nodes, keys and settings, and who changed what. */
 export default function System() {
+  const system = useLoad((signal) => client().system({ signal }), [], 10_000);
   const state = useLoad((signal) => health(signal), [], 10_000);
-  const keys = useLoad((signal) => readKeys(signal), []);
-  const nodes = useLoad((signal) => client().audit({ limit: 1 }, { signal }).page(), [], 10_000);
   return (
     <>
       <div class="head">
         <h1>System</h1>
       </div>
-      <div class="columns">
-        <section class="card" aria-label="Service">
-          <h2>Service</h2>
-          <Content of={state}>
-            {(value) => (
-              <dl class="facts">
-                <dt>State</dt>
-                <dd>{value.status}</dd>
-                <dt>Version</dt>
-                <dd>{value.version}</dd>
-                <dt>Isolation</dt>
-                <dd>{value.isolation}</dd>
-                {value.insteadOf !== undefined && (
-                  <>
-                    <dt>Instead of a stronger level</dt>
-                    <dd>{value.insteadOf}</dd>
-                  </>
-                )}
-                {Object.entries(value.records ?? {}).map(([kind, lost]) => (
-                  <div key={kind} class="contents">
-                    <dt>Lost: {kind}</dt>
-                    <dd class="mono">{JSON.stringify(lost)}</dd>
-                  </div>
-                ))}
-                {Object.entries(value.egressRefused ?? {}).map(([reason, number]) => (
-                  <div key={reason} class="contents">
-                    <dt>Connections refused: {reason}</dt>
-                    <dd>{number}</dd>
-                  </div>
-                ))}
-              </dl>
-            )}
-          </Content>
-          <p class="quiet">
-            <code>caisson doctor</code> on the machine of the service proves each layer of the sandbox.
-          </p>
-        </section>
-        <section class="card" aria-label="Keys and nodes">
-          <h2>Keys and nodes</h2>
-          <Content of={keys}>
-            {(found) => (
-              <dl class="facts">
-                {found.map(({ kid, kty }) => (
-                  <div key={kid} class="contents">
-                    <dt>{kty} key</dt>
-                    <dd class="mono">{kid}</dd>
-                  </div>
-                ))}
-              </dl>
-            )}
-          </Content>
-          <Content of={nodes}>
-            {({ nodes: { asked, answered } }) => (
-              <p>
-                {answered} of {asked} {asked === 1 ? "node answers" : "nodes answer"}
-              </p>
-            )}
-          </Content>
-        </section>
-      </div>
-      <h2>Audit</h2>
-      <Audit />
+      <Content of={system}>
+        {(value) => (
+          <>
+            <div class="columns">
+              <ServiceFacts system={value} health={state.value} />
+              <Warnings warnings={value.warnings} />
+              <Nodes system={value} />
+              <Keys keys={value.keys} />
+            </div>
+            <SystemChecks checks={value.checks} />
+            <SystemSettings settings={value.settings} />
+          </>
+        )}
+      </Content>
+      <section class="part" aria-label="Audit">
+        <h2>Audit</h2>
+        <Audit />
+      </section>
     </>
   );
 }
 
-async function readKeys(signal: AbortSignal): Promise<{ kid: string; kty: string }[]> {
-  const response = await fetch(`${serviceUrl}/.well-known/jwks.json`, { signal });
-  return ((await response.json()) as { keys: { kid: string; kty: string }[] }).keys;
-}
-
-function Audit() {
-  const list = useList(
-    (cursor, signal) =>
-      client()
-        .audit({ limit: 200, ...(cursor !== undefined && { cursor }) }, { signal })
-        .page(),
-    ({ entries }) => entries,
-    [],
-  );
+function ServiceFacts({ system, health: now }: { readonly system: Answer; readonly health: Health | null }) {
+  const { version, startedAt, node, isolation, capacity } = system;
   return (
-    <>
-      {list.error !== null && <ErrorNote error={list.error} onRetry={list.reload} />}
-      {list.entries.length > 0 && (
-        <VirtualTable
-          label="Audit"
-          columns={COLUMNS}
-          rows={list.entries}
-          keyOf={(entry) => `${entry.at} ${entry.action} ${JSON.stringify(entry.details)}`}
-          onEnd={list.more}
-        />
-      )}
-      {list.entries.length === 0 && !list.isLoading && <p class="empty">Nothing was changed yet.</p>}
-    </>
+    <section class="card" aria-label="Service">
+      <h2>Service</h2>
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>{now === null ? "..." : now.status === "ok" ? "takes runs" : now.status}</dd>
+        <dt>Version</dt>
+        <dd>{version}</dd>
+        <dt>Started</dt>
+        <dd>
+          {moment(startedAt)} UTC, {ago(startedAt)}
+        </dd>
+        <dt>Node</dt>
+        <dd class="mono">{node.name}</dd>
+        <dt>Isolation</dt>
+        <dd>
+          {isolation.level} ({isolation.mechanisms})
+        </dd>
+        {isolation.insteadOf !== null && (
+          <>
+            <dt>Instead of</dt>
+            <dd>{isolation.insteadOf}</dd>
+          </>
+        )}
+        <dt>Resources by</dt>
+        <dd>{isolation.resources}</dd>
+        <dt>At most</dt>
+        <dd>
+          {count(capacity["containers"] ?? 0)} guests, {count(capacity["connections"] ?? 0)} connections
+        </dd>
+        {Object.entries(now?.egressRefused ?? {}).map(([reason, number]) => (
+          <div key={reason} class="contents">
+            <dt>Connections refused</dt>
+            <dd>
+              {reason}: {count(number)}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
-  { title: "When (UTC)", cell: ({ at }) => moment(at) },
-  { title: "What", cell: ({ action }) => action },
-  { title: "By token", cell: ({ by }) => <span class="mono">{by ?? "the service"}</span> },
-  { title: "From", cell: ({ client: address }) => address ?? "" },
-  {
-    title: "Details",
-    cell: ({ details }) => (
-      <span class="mono">
-        {Object.entries(details)
-          .map(([key, value]) => `${key}=${textOf(value)}`)
-          .join(" ")}
-      </span>
-    ),
-  },
-];
+function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+  return (
+    <section class={`card ${warnings.length > 0 ? "warned" : ""}`} aria-label="Warnings">
+      <h2>Warnings</h2>
+      {warnings.length === 0 ? (
+        <p class="quiet">Nothing needs your attention.</p>
+      ) : (
+        <ul class="warnings">
+          {warnings.map((text) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
 
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+const NODE_BADGES = { self: "ok", alive: "ok", silent: "bad" };
+
+function Nodes({ system: { nodes, furtherNodes } }: { readonly system: Answer }) {
+  return (
+    <section class="card" aria-label="Nodes">
+      <h2>Nodes</h2>
+      <ul class="plain">
+        {nodes.map(({ name, process, url, state }) => (
+          <li key={process} class="actions">
+            <span class={`badge ${NODE_BADGES[state]}`}>{state === "self" ? "answers you" : state}</span>
+            <strong class="mono">{name}</strong>
+            <span class="quiet">{url ?? (nodes.length > 1 ? "without --node-url: the others cannot ask it" : "")}</span>
+          </li>
+        ))}
+      </ul>
+      {furtherNodes > 0 && <p class="quiet">{furtherNodes} further nodes, beyond --nodes-asked</p>}
+      {nodes.length === 1 && <p class="quiet">Several nodes share their counts with --redis.</p>}
+    </section>
+  );
+}
+
+const KEY_BADGES = { coming: "", signing: "ok", retired: "warn" };
+
+function Keys({ keys }: { readonly keys: Answer["keys"] }) {
+  return (
+    <section class="card" aria-label="Keys">
+      <h2>Keys of tokens</h2>
+      <ul class="plain">
+        {keys.map(({ kid, state, retiredAt }) => (
+          <li key={kid} class="actions">
+            <span class={`badge ${KEY_BADGES[state]}`}>{state}</span>
+            <span class="mono">{kid}</span>
+            {retiredAt !== null && <span class="quiet">since {moment(retiredAt)} UTC</span>}
+          </li>
+        ))}
+      </ul>
+      <p class="quiet">
+        <code>caisson keys rotate</code> on the machine of the service makes a new one. A retired key only verifies the
+        tokens that it has signed.
+      </p>
+    </section>
+  );
 }

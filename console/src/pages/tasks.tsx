@@ -105,5 +105,5 @@ const COLUMNS: readonly Column<Row>[] = [
       ),
   },
   { title: "Changed", cell: ({ changedAt }) => <span title={changedAt}>{ago(changedAt)}</span> },
-  { title: "Description", cell: ({ description }) => description ?? "" },
+  { title: "Description", isWide: true, cell: ({ description }) => description ?? "" },
 ];

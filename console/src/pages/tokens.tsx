@@ -86,5 +86,5 @@ const COLUMNS: readonly Column<Token>[] = [
   { title: "Runs", isNumber: true, cell: ({ runs }) => count(runs) },
   { title: "Last used", cell: ({ lastUsed }) => moment(lastUsed) },
   { title: "Ends", cell: ({ claims: { exp } }) => moment(exp) },
-  { title: "Description", cell: ({ claims: { description } }) => description ?? "" },
+  { title: "Description", isWide: true, cell: ({ claims: { description } }) => description ?? "" },
 ];

@@ -34,8 +34,10 @@ export default function Chart({ label, times, lines }: ChartProps) {
     };
     const chart = new uPlot(
       {
-        width: box.clientWidth,
+        width: widthIn(box),
         height: HEIGHT_PX,
+        // The last label is wider than its tick.
+        padding: [null, 24, null, null],
         legend: { live: false },
         scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
         axes: [{ ...axis, values: (_, moments, __, ___, stepS) => moments.map((time) => tickOf(time, stepS)) }, axis],
@@ -54,7 +56,7 @@ export default function Chart({ label, times, lines }: ChartProps) {
       box,
     );
     probe.remove();
-    const observer = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: HEIGHT_PX }));
+    const observer = new ResizeObserver(() => chart.setSize({ width: widthIn(box), height: HEIGHT_PX }));
     observer.observe(box);
     return () => {
       observer.disconnect();
@@ -62,6 +64,12 @@ export default function Chart({ label, times, lines }: ChartProps) {
     };
   }, [JSON.stringify([times, lines])]);
   return <div ref={place} class="chart" role="img" aria-label={label} />;
+}
+
+/** Returns the width inside of the padding. */
+function widthIn(box: HTMLElement): number {
+  const { paddingLeft, paddingRight } = getComputedStyle(box);
+  return box.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
 }
 
 /** Returns the label of a moment in UTC: the day at midnight and if the labels are days apart, otherwise the time. */

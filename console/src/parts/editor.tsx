@@ -2,30 +2,15 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { javascript } from "@codemirror/lang-javascript";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
-import {
-  Decoration,
-  type DecorationSet,
-  drawSelection,
-  EditorView,
-  gutter,
-  GutterMarker,
-  highlightActiveLine,
-  keymap,
-  lineNumbers,
-  placeholder,
-} from "@codemirror/view";
+import { EditorState } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
+import { headOf } from "../format.ts";
 import { setting } from "../session.ts";
 import { completeNames } from "./complete-names.ts";
-
-/** A fault to mark in the text. */
-export interface Mark {
-  readonly line: number;
-  readonly message: string;
-}
+import { type Mark, MARKS, setMarks } from "./editor-marks.ts";
 
 export interface EditorProps {
   readonly label: string;
@@ -33,14 +18,15 @@ export interface EditorProps {
   readonly value: string;
   readonly revision?: number | string;
   readonly hint?: string;
+  /** The line of the error of the last run. */
   readonly mark?: Mark | null;
+  /** The line at which the text of the editor does not parse. */
+  readonly fault?: Mark | null;
   readonly isReadOnly?: boolean;
   readonly onChange?: (value: string) => void;
   /** Called on Ctrl-Enter and Cmd-Enter. */
   readonly onRun?: () => void;
 }
-
-const setMark = StateEffect.define<Mark | null>();
 
 /** An editor for JavaScript and TypeScript. Escape and then Tab leaves it, because Tab alone indents. */
 export default function Editor({
@@ -49,6 +35,7 @@ export default function Editor({
   revision,
   hint,
   mark = null,
+  fault = null,
   isReadOnly = false,
   onChange,
   onRun,
@@ -69,8 +56,7 @@ export default function Editor({
         extensions: [
           keymap.of([{ key: "Mod-Enter", run, preventDefault: true }]),
           lineNumbers(),
-          markField,
-          markGutter,
+          MARKS,
           history(),
           drawSelection(),
           indentOnInput(),
@@ -105,70 +91,20 @@ export default function Editor({
     if (text !== value) view.dispatch({ changes: { from: 0, to: text.length, insert: value } });
   }, [revision]);
   useEffect(() => {
-    editor.current!.dispatch({ effects: setMark.of(mark) });
-  }, [mark?.line, mark?.message]);
-  return <div class="editor" ref={place} />;
+    editor.current!.dispatch({ effects: setMarks.of({ source: "run", marks: mark === null ? [] : [mark] }) });
+  }, [mark?.line, mark?.message, label, isReadOnly]);
+  useEffect(() => {
+    editor.current!.dispatch({ effects: setMarks.of({ source: "typing", marks: fault === null ? [] : [fault] }) });
+  }, [fault, label, isReadOnly]);
+  return (
+    <>
+      <div class="editor" ref={place} />
+      <p class="fault" role="status">
+        {fault !== null && `Line ${fault.line}: ${headOf(fault.message)}`}
+      </p>
+    </>
+  );
 }
-
-class ErrorMarker extends GutterMarker {
-  readonly mark: Mark;
-
-  constructor(mark: Mark) {
-    super();
-    this.mark = mark;
-  }
-
-  override eq(other: ErrorMarker): boolean {
-    return other.mark.line === this.mark.line && other.mark.message === this.mark.message;
-  }
-
-  override toDOM(): Node {
-    const sign = document.createElement("span");
-    sign.className = "error-mark";
-    sign.setAttribute("role", "img");
-    sign.setAttribute("aria-label", `error on line ${this.mark.line}`);
-    sign.title = this.mark.message;
-    sign.textContent = "●";
-    return sign;
-  }
-}
-
-interface Marked {
-  readonly markers: RangeSet<GutterMarker>;
-  readonly lines: DecorationSet;
-}
-
-const NONE: Marked = { markers: RangeSet.empty, lines: Decoration.none };
-const FAULTY_LINE = Decoration.line({ class: "error-line" });
-
-/** The mark stays at its line while the text changes, until the next run. */
-const markField = StateField.define<Marked>({
-  create: () => NONE,
-  update: (marked, { changes, effects, state }) => {
-    const moved = { markers: marked.markers.map(changes), lines: marked.lines.map(changes) };
-    const effect = effects.find((each) => each.is(setMark));
-    if (!effect) return moved;
-    const mark = effect.value;
-    if (mark === null || mark.line < 1 || mark.line > state.doc.lines) return NONE;
-    const { from } = state.doc.line(mark.line);
-    return {
-      markers: RangeSet.of([new ErrorMarker(mark).range(from)]),
-      lines: Decoration.set([FAULTY_LINE.range(from)]),
-    };
-  },
-  provide: (field) => EditorView.decorations.from(field, ({ lines }) => lines),
-});
-
-const markGutter = gutter({
-  class: "cm-marks",
-  markers: (view) => view.state.field(markField).markers,
-  initialSpacer: () =>
-    new (class extends GutterMarker {
-      override toDOM(): Node {
-        return document.createTextNode(" ");
-      }
-    })(),
-});
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.keyword, tags.modifier, tags.operatorKeyword], color: "var(--code-keyword)" },

@@ -5,9 +5,22 @@ import { count, duration } from "../format.ts";
 type Detail = Readonly<
   Record<
     string,
-    { limit: number | null; remaining: number | null; used: number; resetSeconds: number | null; setBy: string | null }
+    {
+      readonly limit: number | null;
+      readonly remaining: number | null;
+      readonly used: number;
+      readonly resetSeconds: number | null;
+      readonly setBy: string | null;
+      readonly jti?: string;
+    }
   >
 >;
+
+const SET_BY: Readonly<Record<string, string>> = {
+  server: "the settings of the service",
+  policy: "the policy of the container",
+  token: "the token",
+};
 
 /** The limits of a container or of a token as gauges: what is left, when it grows, and who set it. */
 export function Gauges({ state }: { readonly state: LimitState }) {
@@ -17,7 +30,7 @@ export function Gauges({ state }: { readonly state: LimitState }) {
     <>
       {limited.length === 0 && <p class="quiet">No limit is set.</p>}
       <ul class="gauges">
-        {limited.map(([window, { limit, remaining, used, resetSeconds, setBy }]) => (
+        {limited.map(([window, { limit, remaining, used, resetSeconds, setBy, jti }]) => (
           <li key={window}>
             <strong>{window}</strong>
             <meter
@@ -28,9 +41,12 @@ export function Gauges({ state }: { readonly state: LimitState }) {
               value={Math.max(0, remaining ?? 0)}
             />
             <span class="quiet small">
-              {count(remaining ?? 0)} of {count(limit!)} left, {count(used)} used
-              {resetSeconds ? `, grows in ${duration(resetSeconds * 1_000)}` : ""}
-              {setBy === null ? "" : `, set by ${setBy}`}
+              {count(Math.max(0, remaining ?? 0))} of {count(limit!)} left, {count(used)} used
+              {resetSeconds
+                ? `, ${(remaining ?? 0) > 0 ? "one more" : "the next run fits"} in ${duration(resetSeconds * 1_000)}`
+                : ""}
+              {setBy !== null && `, set by ${SET_BY[setBy] ?? setBy}`}{" "}
+              {jti !== undefined && <span class="mono">{jti}</span>}
             </span>
           </li>
         ))}

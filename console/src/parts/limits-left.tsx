@@ -2,6 +2,14 @@ import type { AnsweredRunRecord } from "@caisson/client";
 
 import { count, duration } from "../format.ts";
 
+const SET_BY: Readonly<Record<string, string>> = {
+  default: "the settings of the service",
+  policy: "the policy of the container",
+  token: "the token",
+  ancestor: "a token above it",
+  task: "the task",
+};
+
 /** What the limits that apply to a run have left. */
 export function LimitsLeft({ limits }: { readonly limits: AnsweredRunRecord["limits"] }) {
   const rows = Object.entries(limits ?? {}).flatMap(([kind, windows]) =>
@@ -21,7 +29,9 @@ export function LimitsLeft({ limits }: { readonly limits: AnsweredRunRecord["lim
             value={Math.max(0, remaining)}
           />
           <span class="quiet">
-            {count(Math.max(0, remaining))} of {count(limit)} left, grows in {duration(resetMs)}, set by {setBy}
+            {count(Math.max(0, remaining))} of {count(limit)} left
+            {resetMs > 0 && `, ${remaining > 0 ? "one more" : "the next run fits"} in ${duration(resetMs)}`}, set by{" "}
+            {SET_BY[setBy] ?? setBy}
           </span>
         </li>
       ))}

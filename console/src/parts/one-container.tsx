@@ -1,5 +1,5 @@
 import { useAct } from "../act.ts";
-import { ago } from "../format.ts";
+import { ago, count } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { linkTo } from "../route.ts";
 import { can, client, isAdmin } from "../session.ts";
@@ -7,30 +7,35 @@ import { ActNote } from "./act-note.tsx";
 import { confirm } from "./confirm.tsx";
 import { ContainerPolicy } from "./container-policy.tsx";
 import { Content } from "./content.tsx";
+import { DayOfRuns } from "./day-of-runs.tsx";
+import { FailureTable } from "./failure-table.tsx";
 import { Gauges } from "./gauges.tsx";
 import { RunTable } from "./run-table.tsx";
+import { TokenLink } from "./token-link.tsx";
 
 const EVERY_MS = 5_000;
+const FAILURES_MS = 15_000;
+const MOST_FAILURES = 20;
 
-/** One container: its limits, what may be changed, its latest runs, its tasks and tokens. */
+/** One container: its limits and policy, its latest runs, its errors and usage, its tasks and tokens. */
 export function OneContainer({ container }: { readonly container: string }) {
   return (
     <>
       <div class="head">
         <h1>{container}</h1>
-        <div class="actions">
-          {can("run") && <a href={linkTo("playground")}>Run code</a>}
-          {can("logs") && <a href={linkTo("errors", [], { container })}>What failed</a>}
-          {can("logs") && <a href={linkTo("usage", [], { container })}>What it used</a>}
-        </div>
+        <div class="actions">{can("run") && <a href={linkTo("playground", [], { container })}>Run code</a>}</div>
       </div>
       <div class="columns">
         {can("limits") && <Limits container={container} />}
         {isAdmin.value && <ContainerPolicy container={container} />}
       </div>
-      {can("tasks") && <TasksOf container={container} />}
       {can("logs") && <Latest container={container} />}
-      {can("issue") && <TokensOf container={container} />}
+      {can("logs") && <ErrorsOf container={container} />}
+      {can("logs") && <UsageOf container={container} />}
+      <div class="columns">
+        {can("tasks") && <TasksOf container={container} />}
+        {can("issue") && <TokensOf container={container} />}
+      </div>
     </>
   );
 }
@@ -115,8 +120,51 @@ function Latest({ container }: { readonly container: string }) {
         </div>
       </div>
       <Content of={runs}>
-        {({ runs: found }) => (found.length === 0 ? <p class="quiet">No run yet.</p> : <RunTable rows={found} />)}
+        {({ runs: found }) =>
+          found.length === 0 ? <p class="quiet">No run yet.</p> : <RunTable rows={found} without={["Container"]} />
+        }
       </Content>
+    </section>
+  );
+}
+
+function ErrorsOf({ container }: { readonly container: string }) {
+  const groups = useLoad(
+    (signal) => client().failures({ container, since: "7d" }, { signal }),
+    [container],
+    FAILURES_MS,
+  );
+  return (
+    <section class="card" aria-label="Errors">
+      <div class="head">
+        <h2>Errors of the last 7 days</h2>
+        <div class="actions">
+          <a href={linkTo("errors", [], { container })}>All errors</a>
+        </div>
+      </div>
+      <Content of={groups}>
+        {({ failures }) =>
+          failures.length === 0 ? (
+            <p class="quiet">No task failed.</p>
+          ) : (
+            <FailureTable failures={failures.slice(0, MOST_FAILURES)} isOfOne />
+          )
+        }
+      </Content>
+    </section>
+  );
+}
+
+function UsageOf({ container }: { readonly container: string }) {
+  return (
+    <section class="card" aria-label="Usage">
+      <div class="head">
+        <h2>Usage of the last 24 hours</h2>
+        <div class="actions">
+          <a href={linkTo("usage", [], { container })}>Other times, and CSV</a>
+        </div>
+      </div>
+      <DayOfRuns container={container} />
     </section>
   );
 }
@@ -138,10 +186,10 @@ function TokensOf({ container }: { readonly container: string }) {
               .filter(({ claims, revoked }) => revoked === null && claims.task === null)
               .map(({ jti, claims, runs }) => (
                 <li key={jti}>
-                  <a class="mono" href={linkTo("tokens", [jti])}>
-                    {jti}
-                  </a>{" "}
-                  {claims.admin ? "administrator" : claims.can.join(", ")} <span class="quiet">{runs} runs</span>
+                  <TokenLink jti={jti} /> {claims.description ?? ""}{" "}
+                  <span class="quiet">
+                    {claims.admin ? "administrator" : claims.can.join(", ")}, {count(runs)} runs
+                  </span>
                 </li>
               ))}
           </ul>

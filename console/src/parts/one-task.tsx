@@ -6,6 +6,7 @@ import { type Loaded, useLoad } from "../load.ts";
 import { goTo, linkTo } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { can, client, serviceUrl } from "../session.ts";
+import { useSyntaxCheck } from "../syntax-check.ts";
 import { ActNote } from "./act-note.tsx";
 import { Code } from "./code.tsx";
 import { confirm } from "./confirm.tsx";
@@ -70,6 +71,8 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
   const act = useAct();
   const calls = useLoad((signal) => readCalls(container, name, signal), [container, name], CALLS_MS);
   const code = draft.value.code ?? task?.code ?? (task ? "" : NEW);
+  /** The text at first, and that of the last dry run or attempt to save: the service has no need to parse it. */
+  const known = useSignal(code);
   const change = (changes: Draft): void => void (draft.value = { ...draft.value, ...changes });
   const definition = (): object => ({
     ...(task?.url == null && { code, typescript: true }),
@@ -83,6 +86,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
     void act.run(async () => {
       const options = task ? { ifMatch: task.etag } : ({ ifNoneMatch: "*" } as const);
       const saved = draft.value;
+      known.value = code;
       const { version } = await client().tasks.put(container, name, definition(), options);
       tried.value = null;
       // What the reader has typed meanwhile stays.
@@ -93,6 +97,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
   };
   const dryRun = (): void => {
     tried.value = null;
+    known.value = code;
     void act.run(async () => {
       tried.value = await client().tasks.dryRun(container, name, definition());
       return "The code ran once in a fresh guest. Nothing was published.";
@@ -108,6 +113,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
     });
   };
   const failed = draft.value.code === undefined ? lastFailure(calls.value, task) : null;
+  const fault = useSyntaxCheck(container, code, known.value, "task.ts");
   const url = `${serviceUrl}/api/run/${encodeURIComponent(container)}/${encodeURIComponent(name)}`;
   return (
     <>
@@ -120,7 +126,8 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
               label="Code of the task"
               value={code}
               revision={task?.etag ?? "new"}
-              mark={markOf(tried.value?.error ?? failed, act.error)}
+              mark={markOf(tried.value?.error ?? failed, act.error, code !== known.value)}
+              fault={fault}
               onChange={(text) => change({ code: text })}
               onRun={save}
             />
@@ -210,7 +217,13 @@ function LastCalls({ of: calls }: { readonly of: Loaded<readonly ListedRun[]> })
     <section class="card" aria-label="Last calls">
       <h2>Last calls</h2>
       <Content of={calls}>
-        {(found) => (found.length === 0 ? <p class="quiet">No call yet.</p> : <RunTable rows={found} />)}
+        {(found) =>
+          found.length === 0 ? (
+            <p class="quiet">No call yet.</p>
+          ) : (
+            <RunTable rows={found} without={["Container", "Task"]} />
+          )
+        }
       </Content>
     </section>
   );

@@ -1,7 +1,8 @@
 import type { AnsweredRunRecord, RunRecord } from "@caisson/client";
 
-import { bytes, duration } from "../format.ts";
+import { bytes, duration, headOf } from "../format.ts";
 import { linkTo } from "../route.ts";
+import { shownResult } from "../shown-result.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { Timings } from "./timings.tsx";
 
@@ -50,30 +51,26 @@ export function Outcome({ record }: { readonly record: Shown }) {
 }
 
 function Result({ record }: { readonly record: Shown }) {
-  const { result, resultType, response } = record as AnsweredRunRecord;
-  if (response) {
-    return (
-      <p>
-        A response with status {response.status}
-        {result !== undefined && result !== null && (
-          <pre class="result" tabIndex={0}>
-            {textOf(result, resultType)}
-          </pre>
-        )}
-      </p>
-    );
-  }
-  if (result === undefined) return null;
+  // A record of the history has no result.
+  const answered = record as AnsweredRunRecord;
+  const { response } = record;
+  const { text, note } = shownResult(answered);
   return (
-    <pre class="result" tabIndex={0}>
-      {textOf(result, resultType)}
-    </pre>
+    <>
+      {response && (
+        <p>
+          A response with status {response.status}
+          {answered.resultType ? `, ${answered.resultType}` : ""}
+        </p>
+      )}
+      {text !== null && (
+        <pre class="result" tabIndex={0}>
+          {text}
+        </pre>
+      )}
+      {note !== null && <p class="quiet">{note}</p>}
+    </>
   );
-}
-
-function textOf(result: unknown, type: string | null): string {
-  if (typeof result === "string" && type !== null && type !== "application/json") return result;
-  return JSON.stringify(result, null, 2) ?? "null";
 }
 
 function RunError({ error }: { readonly error: NonNullable<Shown["error"]> }) {
@@ -81,7 +78,7 @@ function RunError({ error }: { readonly error: NonNullable<Shown["error"]> }) {
   return (
     <div class="run-error">
       <p>
-        <strong>{name ?? code}</strong>: {message}
+        <strong>{name ?? code}</strong>: {at?.frame ? headOf(message) : message}
       </p>
       {at !== null && (
         <p class="quiet mono">

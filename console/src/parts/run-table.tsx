@@ -1,6 +1,6 @@
 import type { RunPage } from "@caisson/client";
 
-import { ago, duration } from "../format.ts";
+import { ago, duration, headOf } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { type Column, VirtualTable } from "./virtual-table.tsx";
@@ -10,14 +10,16 @@ export type ListedRun = RunPage["runs"][number];
 interface RunTableProps {
   readonly rows: readonly ListedRun[];
   readonly onEnd?: () => void;
+  /** Columns that would have the same value in all rows. */
+  readonly without?: readonly ("Container" | "Task")[];
 }
 
 /** Runs, each with a link to its record. */
-export function RunTable({ rows, onEnd }: RunTableProps) {
+export function RunTable({ rows, onEnd, without = [] }: RunTableProps) {
   return (
     <VirtualTable
       label="Runs"
-      columns={COLUMNS}
+      columns={COLUMNS.filter(({ title }) => !without.some((each) => each === title))}
       rows={rows}
       keyOf={({ run }) => run}
       {...(onEnd === undefined ? {} : { onEnd })}
@@ -41,9 +43,10 @@ const COLUMNS: readonly Column<ListedRun>[] = [
   { title: "Took", isNumber: true, cell: ({ ms }) => (ms?.run == null ? "" : duration(ms.run)) },
   {
     title: "Error",
+    isWide: true,
     cell: ({ error }) =>
       error === null
         ? ""
-        : `${error.name ?? error.code}: ${error.message}${error.at ? ` (${error.at.file}:${error.at.line})` : ""}`,
+        : `${error.name ?? error.code}: ${headOf(error.message)}${error.at ? ` (${error.at.file}:${error.at.line})` : ""}`,
   },
 ];

@@ -5,6 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 export interface Column<T> {
   readonly title: string;
   readonly isNumber?: boolean;
+  /** Whether the column takes the room that is left, and cuts its text. */
+  readonly isWide?: boolean;
   readonly cell: (row: T) => ComponentChildren;
 }
 
@@ -50,10 +52,8 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, onEnd }: VirtualT
           {first > 0 && <Gap rows={first} columns={columns.length} />}
           {rows.slice(first, last).map((row, at) => (
             <tr key={keyOf(row)} aria-rowindex={first + at + 2}>
-              {columns.map(({ title, isNumber, cell }) => (
-                <td key={title} class={isNumber ? "number" : undefined}>
-                  {cell(row)}
-                </td>
+              {columns.map((column) => (
+                <Cell key={column.title} column={column} row={row} />
               ))}
             </tr>
           ))}
@@ -61,6 +61,19 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, onEnd }: VirtualT
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Cell<T>({ column: { isNumber, isWide, cell }, row }: { readonly column: Column<T>; readonly row: T }) {
+  const content = cell(row);
+  return (
+    // A text that is cut can be read in the title.
+    <td
+      class={isNumber ? "number" : isWide ? "wide" : undefined}
+      title={typeof content === "string" ? content : undefined}
+    >
+      {content}
+    </td>
   );
 }
 

@@ -1,0 +1,67 @@
+import type { System } from "@caisson/client";
+import { useSignal } from "@preact/signals";
+
+import { Choice, Field } from "./field.tsx";
+
+type Settings = System["settings"];
+
+const ORIGINS = { default: "default", flag: "flag", variable: "variable", file: "file of --config" };
+
+/** The settings in force. A reader first sees those that were set. */
+export function SystemSettings({ settings }: { readonly settings: Settings }) {
+  const wanted = useSignal("");
+  const which = useSignal("set");
+  const words = wanted.value.toLowerCase().split(/\s+/);
+  const shown = settings.filter(
+    (each) =>
+      (wanted.value !== "" || which.value === "all" || each.setBy !== "default") &&
+      words.every((word) => `${each.flag} ${each.variable} ${each.help} ${each.group}`.toLowerCase().includes(word)),
+  );
+  const isAll = which.value === "all" && wanted.value === "";
+  const groups = isAll ? Map.groupBy(shown, ({ group }) => group) : new Map([["", shown]]);
+  return (
+    <section class="part" aria-label="Settings in force">
+      <h2>Settings in force</h2>
+      <div class="filters">
+        <Field label="Search all settings" value={wanted.value} onInput={(text) => (wanted.value = text)} />
+        <Choice
+          label="Show"
+          value={which.value}
+          choices={{ set: "only changed", all: `all ${settings.length}` }}
+          onChange={(value) => (which.value = value)}
+        />
+      </div>
+      {shown.length === 0 && (
+        <p class="empty">
+          {wanted.value === "" ? "No setting was set: all have their defaults." : "No setting matches."}
+        </p>
+      )}
+      {shown.length > 0 &&
+        [...groups].map(([group, own]) => (
+          <div key={group} class="part">
+            {group !== "" && <h3>{group}</h3>}
+            <ul class="checks">
+              {own.map((setting) => (
+                <OneSetting key={setting.name} setting={setting} />
+              ))}
+            </ul>
+          </div>
+        ))}
+    </section>
+  );
+}
+
+function OneSetting({ setting }: { readonly setting: Settings[number] }) {
+  const { flag, variable, value, setBy, default: fallback, help } = setting;
+  return (
+    <li>
+      <div class="actions">
+        <code title={variable}>{flag}</code>
+        <strong class="mono value">{value ?? "not set"}</strong>
+        {setBy !== "default" && <span class="badge">{ORIGINS[setBy]}</span>}
+        {setBy !== "default" && <span class="quiet small">default: {fallback ?? "none"}</span>}
+      </div>
+      <p class="quiet small">{help}</p>
+    </li>
+  );
+}
