@@ -2,7 +2,7 @@ import type { ErrorMessage } from "../wire/messages.ts";
 
 /** The hint for code that needs a bundler: TypeScript that generates code, JSX, packages. */
 export const BUNDLE_HINT =
-  "Bundle the code first: use `caisson run --bundle task.ts`, or send the output of `npx esbuild task.ts --bundle --platform=node`.";
+  "Bundle the code first: use `caisson run --bundle task.ts`, or send the output of `npx esbuild task.ts --bundle --platform=node --target=node24`.";
 
 /** Hints for errors of code that was written for another runtime. */
 const HINTS: readonly { pattern: RegExp; hint: string }[] = [

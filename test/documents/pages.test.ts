@@ -24,7 +24,7 @@ const OTHERS_FLAGS: Readonly<Record<string, readonly string[]>> = {
     ...["--read-only", "--rm", "--runtime", "--time", "--security-opt", "--tmpfs"],
   ],
   "claude code": ["--header", "--transport"],
-  esbuild: ["--platform"],
+  esbuild: ["--platform", "--target"],
   npm: ["--global", "--save-exact", "--save-optional"],
   "scripts of this project": ["--check", "--only", "--quick", "--write"],
   v8: ["--freeze-flags-after-init"],
