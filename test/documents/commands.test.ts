@@ -4,9 +4,11 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 
 import { EXAMPLE_PAGES } from "../client/examples.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { isLong } from "../long.ts";
 import { freePort } from "../ports.ts";
 import { startRedis } from "../redis/server.ts";
 import { startModel } from "./model.ts";
@@ -22,14 +24,24 @@ const CODE: ReadonlySet<string> = new Set(["js", "ts"]);
 /** What a page names that no test machine has, and the same for a test. */
 const REDIS = "redis://:password@10.0.0.5:6379";
 const CONFIGURATION = "/etc/caisson";
+/**
+ * Commands of pages that need a service of their own: they start one, or show or change the whole service. The other pages share
+ * a service, and have services of their own in a long run.
+ */
+const NEEDS_OWN_SERVICE = /npm start|\b(?:keys|backup|usage)\b/;
 /** A program of other people that the pages show; its test double prints a secret. */
 const PASS = "#!/bin/sh\necho secret-of-a-password-manager\n";
 /** The command line as the package installs it. */
 const CAISSON = `#!/bin/sh\nexec ${ROOT}/scripts/node ${ROOT}/dist/main.js "$@"\n`;
 
-/** The pages whose commands start with npm itself. On the others npm would take most of the time, so its double stands in. */
+/**
+ * The pages of which the first command of each kind starts with npm itself. For the others npm would take most of the time, so
+ * its double stands in.
+ */
 const WITH_NPM: ReadonlySet<string> = new Set(["README.md", "docs/getting-started.md"]);
 const NPM = `#!/bin/sh
+kind=$(echo "$1$3" | tr -dc a-z)
+if [ -n "$REAL_NPM" ] && mkdir "$HOME/used-$kind" 2> /dev/null; then exec "$REAL_NPM" "$@"; fi
 case "$*" in
   "run -s caisson -- "*) shift 4; exec caisson "$@" ;;
   "start -- "*) shift 2; exec caisson serve "$@" ;;
@@ -65,6 +77,14 @@ describe("the blocks of the pages", () => {
   });
 });
 
+let home: Home;
+let shared: Service;
+before(async () => {
+  home = await makeHome();
+  shared = await startService(NO_WALL, home);
+});
+after(() => leave(shared, home));
+
 for (const { page, blocks } of all) {
   const usable = blocks.filter(({ language }) => SHELL.has(language) || (CODE.has(language) && !hasExamples(page)));
   if (usable.length > 0) it(`the commands of ${page} do what it says`, () => checkPage(usable, WITH_NPM.has(page)));
@@ -77,10 +97,11 @@ function hasExamples(page: string): boolean {
 
 async function checkPage(blocks: readonly Block[], withNpm: boolean): Promise<void> {
   await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-documents-"));
-  await fill(folder.path, { pass: PASS, caisson: CAISSON, ...(withNpm ? {} : { npm: NPM }) });
-  const port = await freePort();
   const steps = (await Promise.all(blocks.map((block, at) => prepare(folder.path, block, at)))).flat();
   const text = steps.map(({ command }) => command).join("\n");
+  const isShared = !isLong && !NEEDS_OWN_SERVICE.test(text);
+  await fill(folder.path, { pass: PASS, caisson: CAISSON, npm: NPM }, isShared ? shared.data : null);
+  const port = isShared ? shared.port : await freePort();
   await using redis = text.includes(REDIS) ? await startRedis() : null;
   await redis?.client.config("SET", "requirepass", "password");
   await using model = text.includes("agent.mjs") ? await startModel() : null;
@@ -97,11 +118,13 @@ async function checkPage(blocks: readonly Block[], withNpm: boolean): Promise<vo
     XDG_CONFIG_HOME: path.join(folder.path, "config"),
     CAISSON_DATA: path.join(folder.path, "data"),
     CAISSON_PORT: String(port),
+    CAISSON_POOL: "1",
+    ...(withNpm ? { REAL_NPM: realNpm() } : {}),
     ...(model === null ? {} : { MODEL_URL: model.url, MODEL: "of-this-test" }),
-    // Only the report on the sandbox depends on it.
-    ...(/\bdoctor\b/.test(text) ? {} : { CAISSON_ISOLATION: "none" }),
+    // The pages with npm start a service as it is by default. No other page depends on it.
+    SERVICE_ISOLATION: withNpm ? "auto" : "none",
   };
-  const outputs = await runScript(folder.path, here(scriptOf(steps, SERVE)), environment);
+  const outputs = await runScript(folder.path, here(scriptOf(steps, isShared ? null : SERVE)), environment);
   for (const [at, { command, answer }] of steps.entries()) {
     if (answer === null) assert.doesNotMatch(outputs[at]!, /"type":"\/errors#/, `${command}\nprinted ${outputs[at]}`);
     else assert.match(outputs[at]!.trim(), expected(here(answer)), `${command}\nprinted ${outputs[at]}`);
@@ -137,13 +160,19 @@ async function prepare(folder: string, block: Block, at: number): Promise<Step[]
   return [{ command, answer: null }];
 }
 
-/** Makes a folder in which commands find a checkout, and whose data is separate. */
-async function fill(folder: string, programs: Readonly<Record<string, string>>): Promise<void> {
+/** Makes a folder in which commands find a checkout, and whose data is separate. @param data the data of a service that other pages use */
+async function fill(folder: string, programs: Readonly<Record<string, string>>, data: string | null): Promise<void> {
   for (const name of readdirSync(ROOT)) {
     if (name !== "data" && name !== ".git") await symlink(path.join(ROOT, name), path.join(folder, name));
   }
-  for (const name of ["data", "etc", "programs"]) await mkdir(path.join(folder, name));
+  for (const name of ["etc", "programs"]) await mkdir(path.join(folder, name));
+  await (data === null ? mkdir(path.join(folder, "data")) : symlink(data, path.join(folder, "data")));
   for (const [name, text] of Object.entries(programs)) {
     await writeFile(path.join(folder, "programs", name), text, { mode: 0o755 });
   }
+}
+
+function realNpm(): string {
+  const folders = process.env["PATH"]!.split(path.delimiter);
+  return folders.map((folder) => path.join(folder, "npm")).find((file) => existsSync(file))!;
 }

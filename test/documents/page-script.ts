@@ -29,7 +29,7 @@ serve() {
   stop
   # The line of the service before must not be found: the shell of the next one empties the file later.
   : > server.log
-  setsid "$@" > server.log 2>&1 &
+  CAISSON_ISOLATION=$SERVICE_ISOLATION setsid "$@" > server.log 2>&1 &
   server=$!
   until grep -q '^curl ' server.log; do
     kill -0 "$server" 2> /dev/null || { cat server.log >&2; exit 1; }
@@ -48,11 +48,11 @@ export function stepsOf({ language, text }: Block): Step[] {
   });
 }
 
-/** @param start the command that serves while a page has not started a service */
-export function scriptOf(steps: readonly Step[], start: string): string {
+/** @param start the command that serves while a page has not started a service; null if a service serves already */
+export function scriptOf(steps: readonly Step[], start: string | null): string {
   const startsItself = /\bnpm start\b/.test(steps[0]?.command ?? "");
   const commands = steps.map(({ command }) => `${servingInBackground(command)}\nprintf '\\n${END}\\n'\n`);
-  return `${FUNCTIONS}${startsItself ? "" : `serve ${start}\n`}${commands.join("")}`;
+  return `${FUNCTIONS}${startsItself || start === null ? "" : `serve ${start}\n`}${commands.join("")}`;
 }
 
 function servingInBackground(command: string): string {
