@@ -48,6 +48,7 @@ function oneText(value: unknown, { flag, repeatable }: Setting<unknown>): string
   if (typeof value !== "object" || value === null) return withoutUser(String(value));
   if (isPlace(value)) return shownUrl(value);
   if (isTarget(value)) return value.kind === "file" ? `file:${value.path}` : describeTarget(value);
+  if ("scope" in value && "value" in value) return `${String(value.scope)}=${withoutUser(String(value.value))}`;
   const entries = Object.entries(value);
   if ("host" in value && "port" in value) return hostPort(String(value.host), Number(value.port));
   if ("scope" in value && "value" in value) return `${String(value.scope)}=${String(value.value)}`;

@@ -20,6 +20,8 @@ describe("the settings in force", () => {
       CAISSON_LOG_DRAIN: "file:/var/log/runs",
       CAISSON_REDIS: "rediss-sentinel://a:1,b:26379/main/3",
       CAISSON_METRICS_CONTAINERS: "a,b",
+      CAISSON_NPM_ALLOW: "zod,lodash@4",
+      CAISSON_NPM_SCOPE: "@acme=https://npm.acme.example,@b=https://b.example",
     };
     const of = inForce(given);
     const written = Object.entries(given).map(([variable]) => {

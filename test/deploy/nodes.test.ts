@@ -148,6 +148,24 @@ describe(
       assert.equal(await frameFor(token), null);
     });
 
+    it("are listed by their names, by the node that answers", async () => {
+      for (const node of [0, 1]) {
+        const answer = await on(node, "GET", "/api/system", { token: topology.admin });
+        const { node: own, nodes } = answer.json() as {
+          node: { name: string };
+          nodes: { name: string; state: string }[];
+        };
+        assert.equal(own.name, `n${node + 1}`);
+        assert.deepEqual(
+          nodes.map(({ name, state }) => [name, state]),
+          [
+            [`n${node + 1}`, "self"],
+            [`n${2 - node}`, "alive"],
+          ],
+        );
+      }
+    });
+
     it("sum failures and usage, and merge the audit", async () => {
       const fails = `throw new RangeError("too far")`;
       const runs = [await runOn(0, "own", fails), await runOn(1, "own", fails)];

@@ -14,7 +14,7 @@ import { Choice, Field } from "../parts/field.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { type ListedRun, RunTable } from "../parts/run-table.tsx";
 import { linkTo, route, setQuery } from "../route.ts";
-import { client, onlyContainer } from "../session.ts";
+import { can, client, onlyContainer } from "../session.ts";
 
 const STATUSES = [
   ...["ok", "threw", "syntax", "timeout", "blocked", "memory", "exited", "stalled", "called_back", "unserializable"],
@@ -197,11 +197,27 @@ function OneRun({ container, run }: { readonly container: string; readonly run: 
                   <a href={linkTo("containers", [container])}>{container}</a>
                 </dd>
                 <dt>Task</dt>
-                <dd>{record.task === null ? "code of the request" : `${record.task}, version ${record.version}`}</dd>
+                <dd>
+                  {record.task === null ? (
+                    "code of the request"
+                  ) : can("tasks") ? (
+                    <>
+                      <a href={linkTo("tasks", [container, record.task])}>{record.task}</a>, version {record.version}
+                    </>
+                  ) : (
+                    `${record.task}, version ${record.version}`
+                  )}
+                </dd>
                 <dt>Started</dt>
                 <dd>{moment(record.startedAt)} UTC</dd>
                 <dt>Token</dt>
-                <dd class="mono">{record.token ?? "none"}</dd>
+                <dd class="mono">
+                  {record.token !== null && can("issue") ? (
+                    <a href={linkTo("tokens", [record.token])}>{record.token}</a>
+                  ) : (
+                    (record.token ?? "none")
+                  )}
+                </dd>
                 <dt>Node</dt>
                 <dd class="mono">{record.node}</dd>
                 {record.traceparent !== null && (

@@ -3,12 +3,14 @@ import { useSignal } from "@preact/signals";
 
 import { ago } from "../format.ts";
 import { useList } from "../load-list.ts";
+import { useLoad } from "../load.ts";
+import { Content } from "../parts/content.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Field } from "../parts/field.tsx";
 import { OneTask } from "../parts/one-task.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { goTo, linkTo, route } from "../route.ts";
-import { client, onlyContainer, session } from "../session.ts";
+import { can, client, onlyContainer, session } from "../session.ts";
 
 type Row = TaskPage["tasks"][number];
 
@@ -24,11 +26,7 @@ export default function Tasks() {
         <h1>Tasks</h1>
         {onlyContainer.value === null && <ChooseContainer container={container} />}
       </div>
-      {container === null ? (
-        <p class="empty">Choose a container to see its tasks.</p>
-      ) : (
-        <TasksOf container={container} />
-      )}
+      {container === null ? <ChosenFromList /> : <TasksOf container={container} />}
     </>
   );
 }
@@ -50,6 +48,30 @@ function ChooseContainer({ container }: { readonly container: string | null }) {
       <Field label="Container" value={name.value} onInput={(value) => (name.value = value)} />
       <button type="submit">Show</button>
     </form>
+  );
+}
+
+/** The containers to choose from, if the token may list them. */
+function ChosenFromList() {
+  const page = useLoad(
+    (signal) => (can("issue") ? client().containers.list({ limit: 200 }, { signal }).page() : Promise.resolve(null)),
+    [],
+  );
+  return (
+    <>
+      <p class="empty">Choose a container to see its tasks.</p>
+      <Content of={page}>
+        {(found) => (
+          <ul class="plain">
+            {found?.containers.map(({ container, description }) => (
+              <li key={container}>
+                <a href={linkTo("tasks", [container])}>{container}</a> <span class="quiet">{description ?? ""}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Content>
+    </>
   );
 }
 

@@ -6,8 +6,9 @@ import { ErrorNote } from "../parts/error-note.tsx";
 import { Field } from "../parts/field.tsx";
 import { IssueToken } from "../parts/issue-token.tsx";
 import { OneToken } from "../parts/one-token.tsx";
+import { TokenLink } from "../parts/token-link.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
-import { linkTo, route, setQuery } from "../route.ts";
+import { route, setQuery } from "../route.ts";
 import { client } from "../session.ts";
 
 /** Issues, lists and revokes tokens. */
@@ -60,11 +61,7 @@ function Issued({ container }: { readonly container: string }) {
 const COLUMNS: readonly Column<Token>[] = [
   {
     title: "Token",
-    cell: ({ jti }) => (
-      <a class="mono" href={linkTo("tokens", [jti])}>
-        {jti}
-      </a>
-    ),
+    cell: ({ jti }) => <TokenLink jti={jti} />,
   },
   {
     title: "State",

@@ -84,7 +84,7 @@ export function IssueToken({ container }: { readonly container: string }) {
               ))}
             </div>
           </fieldset>
-          <div class="cards">
+          <div class="pairs">
             <Field
               label="Runs a minute"
               value={form.value.minute}
