@@ -7,6 +7,7 @@ import path from "node:path";
 
 const LEAVES = [
   "byte-cache",
+  "client-site",
   "config",
   "error-codes",
   "errors",
@@ -115,6 +116,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "error-codes": [],
   errors: ["error-codes"],
   "byte-cache": [],
+  "client-site": [],
   "fair-queue": [],
   finding: [],
   labels: [],

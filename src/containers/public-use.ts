@@ -1,14 +1,16 @@
+import { clientSite } from "../client-site.ts";
 import { Problem } from "../errors.ts";
 
 /**
  * What the runs in flight use that clients without a token requested: of a container, or of a token and all below it. These
- * clients get half of a limit, and one client network gets a share of that half. Otherwise one address could keep every other
- * client from a public task. Entries are deleted with the last run of their network, so there are never more than runs.
+ * clients get half of a limit, and one client network gets a share of that half, as do all networks of one site. Otherwise one
+ * client could keep every other client from a public task. Entries are deleted with the last run of their network, so there are never more than runs.
  */
 export class PublicUse {
   #runs = 0;
   /** The number of runs in each guest. */
   readonly #runsIn: Map<object, number> = new Map();
+  /** By network and by site. The site of an IPv4 address is the address itself. */
   readonly #byNetwork: Map<string, NetworkUse> = new Map();
 
   get runs(): number {
@@ -20,7 +22,7 @@ export class PublicUse {
     return this.#runsIn.size;
   }
 
-  /** The number of client networks that have runs. */
+  /** The number of client networks and sites that have runs. */
   get networks(): number {
     return this.#byNetwork.size;
   }
@@ -31,6 +33,8 @@ export class PublicUse {
     if (this.#runs >= share) throw publicProblem(subject, this.#runs, "runs");
     const ofNetwork = this.#byNetwork.get(network)?.runs ?? 0;
     if (ofNetwork >= partOf(share, RUN_PARTS)) throw networkProblem(subject, ofNetwork, "runs");
+    const ofSite = this.#byNetwork.get(clientSite(network))?.runs ?? 0;
+    if (ofSite >= partOf(share, SITE_RUN_PARTS)) throw networkProblem(subject, ofSite, "runs");
   }
 
   /**
@@ -45,29 +49,50 @@ export class PublicUse {
     const { runsIn } = this.#byNetwork.get(network) ?? NOTHING;
     if (guest !== null && runsIn.has(guest)) return;
     if (runsIn.size >= partOf(share, GUEST_PARTS)) throw networkProblem(subject, runsIn.size, "guests");
+    const ofSite = this.#byNetwork.get(clientSite(network)) ?? NOTHING;
+    if (guest !== null && ofSite.runsIn.has(guest)) return;
+    if (ofSite.runsIn.size >= partOf(share, SITE_GUEST_PARTS))
+      throw networkProblem(subject, ofSite.runsIn.size, "guests");
   }
 
   /** Counts a run in a guest. */
   add(network: string, guest: object): void {
-    let use = this.#byNetwork.get(network);
-    if (!use) this.#byNetwork.set(network, (use = { runs: 0, runsIn: new Map() }));
     this.#runs++;
-    use.runs++;
-    for (const runsIn of [this.#runsIn, use.runsIn]) runsIn.set(guest, (runsIn.get(guest) ?? 0) + 1);
+    addTo(this.#runsIn, guest);
+    for (const name of namesOf(network)) {
+      let use = this.#byNetwork.get(name);
+      if (!use) this.#byNetwork.set(name, (use = { runs: 0, runsIn: new Map() }));
+      use.runs++;
+      addTo(use.runsIn, guest);
+    }
   }
 
   /** Reverses one `add` with the same arguments. */
   remove(network: string, guest: object): void {
-    const use = this.#byNetwork.get(network)!;
     this.#runs--;
-    use.runs--;
-    if (use.runs === 0) this.#byNetwork.delete(network);
-    for (const runsIn of [this.#runsIn, use.runsIn]) {
-      const left = runsIn.get(guest)! - 1;
-      if (left === 0) runsIn.delete(guest);
-      else runsIn.set(guest, left);
+    removeFrom(this.#runsIn, guest);
+    for (const name of namesOf(network)) {
+      const use = this.#byNetwork.get(name)!;
+      use.runs--;
+      removeFrom(use.runsIn, guest);
+      if (use.runs === 0) this.#byNetwork.delete(name);
     }
   }
+}
+
+function namesOf(network: string): readonly string[] {
+  const site = clientSite(network);
+  return site === network ? [network] : [network, site];
+}
+
+function addTo(runsIn: Map<object, number>, guest: object): void {
+  runsIn.set(guest, (runsIn.get(guest) ?? 0) + 1);
+}
+
+function removeFrom(runsIn: Map<object, number>, guest: object): void {
+  const left = runsIn.get(guest)! - 1;
+  if (left === 0) runsIn.delete(guest);
+  else runsIn.set(guest, left);
 }
 
 /** Returns the part of a limit that clients without a token may take together. The owner of a public task has the rest. */
@@ -81,7 +106,7 @@ export function publicProblem(subject: string, count: number, what: string): Pro
   return new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
 }
 
-/** What the runs of one client network use. */
+/** What the runs of one client network or site use. */
 interface NetworkUse {
   runs: number;
   /** The number of these runs in each guest. */
@@ -94,6 +119,9 @@ const PUBLIC_PARTS = 2;
 const RUN_PARTS = 4;
 /** The same for guests. There are few guests, and a quarter would often be a single guest for a network with several tasks. */
 const GUEST_PARTS = 2;
+/** The same divisors for all networks of one site. */
+const SITE_RUN_PARTS = 2;
+const SITE_GUEST_PARTS = 4 / 3;
 /** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
 const RETRY_MS = 1_000;
 const NOTHING: NetworkUse = { runs: 0, runsIn: new Map() };

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 
+import { NetworkCounts } from "./network-counts.ts";
 import type { Proxies } from "./proxies.ts";
 
 /**
@@ -9,23 +10,25 @@ import type { Proxies } from "./proxies.ts";
  * The connections of trusted proxies are not limited, because they carry the requests of many clients.
  */
 export class ConnectionShare {
-  readonly #mostOfNetwork: number;
   readonly #proxies: Pick<Proxies, "networkOf">;
   readonly #onRefused: (network: string, open: number) => void;
-  readonly #open: Map<string, number> = new Map();
+  readonly #open: NetworkCounts;
 
-  /** @param onRefused called for each refused connection; it must limit its own work */
+  /**
+   * @param mostOfNetwork the most connections of one network. All networks of a site have twice as many
+   * @param onRefused called for each refused connection with the network or site; it must limit its own work
+   */
   constructor(
     mostOfNetwork: number,
     proxies: Pick<Proxies, "networkOf">,
     onRefused: (network: string, open: number) => void,
   ) {
-    this.#mostOfNetwork = mostOfNetwork;
+    this.#open = new NetworkCounts(mostOfNetwork);
     this.#proxies = proxies;
     this.#onRefused = onRefused;
   }
 
-  /** The number of networks that have connections. */
+  /** The number of networks and sites that have connections. */
   get networks(): number {
     return this.#open.size;
   }
@@ -39,17 +42,12 @@ export class ConnectionShare {
   admits(socket: Socket): boolean {
     const network = this.#proxies.networkOf(socket);
     if (network === null) return true;
-    const open = this.#open.get(network) ?? 0;
-    if (open >= this.#mostOfNetwork) {
-      this.#onRefused(network, open);
+    const full = this.#open.add(network);
+    if (full) {
+      this.#onRefused(full.name, full.count);
       return false;
     }
-    this.#open.set(network, open + 1);
-    socket.once("close", () => {
-      const left = this.#open.get(network)! - 1;
-      if (left === 0) this.#open.delete(network);
-      else this.#open.set(network, left);
-    });
+    socket.once("close", () => this.#open.remove(network));
     return true;
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 
+import { clientSite } from "../client-site.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
@@ -65,7 +66,7 @@ export class Pieces {
       else for (let at = 0; at < chunk.length; at += PIECE_BYTES) pieces.push(chunk.subarray(at, at + PIECE_BYTES));
       if (!isWaiting) this.#turns.parse(socket, first, passFirst);
       if (chunk !== null && pieces.length > 0) {
-        hold ??= this.#waiting.hold(later(), () => socket.destroy());
+        hold ??= this.#waiting.hold(clientSite(later()), () => socket.destroy());
         hold.grow(chunk.length);
       }
       return pieces.length === 0 && wantsMore;

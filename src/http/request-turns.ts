@@ -1,3 +1,5 @@
+import { clientSite } from "../client-site.ts";
+
 /** The time in one turn of the event loop in which requests begin at once. It is enough for some fifty typical requests. */
 const BUDGET_MS = 2;
 /** The most waiting requests that begin in one turn. */
@@ -17,21 +19,23 @@ interface Item {
 
 /** The waiting items of the connections of one network. The connection with the next turn is first. */
 type Connections = Map<object, Item[]>;
+/** The networks of one site with waiting items. The network with the next turn is first. */
+type Networks = Map<string, Connections>;
 
 /**
  * Parses bytes and begins requests in turns of client networks. Both can take milliseconds before any limit counts them, for
  * example to decrypt the bytes or to parse a query. If all of them were taken when they arrive, one client with a hundred
  * connections would occupy the only thread, and all others would wait for each of its requests. So they begin at once only in
- * the first milliseconds of a turn of the event loop. The others wait: networks take turns, and the connections of a network
- * take turns.
+ * the first milliseconds of a turn of the event loop. The others wait: sites take turns, in a site its networks, and in a network its
+ * connections.
  *
  * A turn of a connection is one piece of bytes and all requests in it. If the next connection had its turn before these
  * requests, each connection would hold parsed requests, which take many times the memory of their bytes.
  */
 export class RequestTurns {
   readonly #now: () => number;
-  /** The waiting items of each network. The network with the next turn is first. */
-  readonly #networks = new Map<string, Connections>();
+  /** The waiting items of each site. The site with the next turn is first. */
+  readonly #sites = new Map<string, Networks>();
   #count = 0;
   /** A turn of the event loop, and when its first item began. */
   #turn = NONE;
@@ -59,15 +63,18 @@ export class RequestTurns {
   }
 
   #beginOrWait(connection: object, networkOf: () => string, item: Item): void {
-    if (this.#networks.size === 0 && this.#hasTime()) return item.work();
+    if (this.#sites.size === 0 && this.#hasTime()) return item.work();
     this.#count += 1;
     if (!this.#isServing) {
       this.#isServing = true;
       setImmediate(this.#serve);
     }
     const network = networkOf();
-    let connections = this.#networks.get(network);
-    if (!connections) this.#networks.set(network, (connections = new Map()));
+    const site = clientSite(network);
+    let networks = this.#sites.get(site);
+    if (!networks) this.#sites.set(site, (networks = new Map()));
+    let connections = networks.get(network);
+    if (!connections) networks.set(network, (connections = new Map()));
     const line = connections.get(connection);
     if (line) line.push(item);
     else connections.set(connection, [item]);
@@ -99,9 +106,10 @@ export class RequestTurns {
     if (this.#count > 0 && this.#hasTime()) this.#take();
   };
 
-  /** Begins the next item, and puts its network at the end. Its connection keeps its place while its requests wait. */
+  /** Begins the next item, and puts its site and its network at the end. Its connection keeps its place while its requests wait. */
   #take(): void {
-    const [network, connections] = this.#networks.entries().next().value!;
+    const [site, networks] = this.#sites.entries().next().value!;
+    const [network, connections] = networks.entries().next().value!;
     const [connection, line] = connections.entries().next().value!;
     this.#count -= 1;
     // The connection stays where it is meanwhile, so that the requests in a piece wait in its line.
@@ -109,7 +117,9 @@ export class RequestTurns {
     const [next] = line;
     if (next === undefined || next.isPiece) connections.delete(connection);
     if (next?.isPiece === true) connections.set(connection, line);
-    this.#networks.delete(network);
-    if (connections.size > 0) this.#networks.set(network, connections);
+    networks.delete(network);
+    if (connections.size > 0) networks.set(network, connections);
+    this.#sites.delete(site);
+    if (networks.size > 0) this.#sites.set(site, networks);
   }
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 
+import { clientSite } from "../client-site.ts";
 import { FairShare, type Hold } from "./fair-share.ts";
 
 /**
@@ -38,7 +39,7 @@ export function limitsItself(response: ServerResponse): void {
  * @returns a function that releases the memory
  */
 export function holdBytes(owner: string, bytes: number, cut: () => void): () => void {
-  const hold = unread.hold(owner, cut);
+  const hold = unread.hold(clientSite(owner), cut);
   hold.grow(bytes);
   return hold.release;
 }
@@ -77,7 +78,7 @@ export function growingHold(response: ServerResponse, owner: () => string): (byt
     if (response.destroyed) return false;
     if (!hold) {
       if (uncounted <= BIG_BYTES && isBeingSent(response)) return false;
-      hold = unread.hold(owner(), cutOf(response));
+      hold = unread.hold(clientSite(owner()), cutOf(response));
       response.once("close", hold.release);
     }
     hold.grow(uncounted);

@@ -367,6 +367,18 @@ describe("one network of clients without a token", () => {
     assert.throws(third, { code: "container_busy" });
   });
 
+  it("gets no more with further networks of its site than half of these runs, and three quarters of these guests", (t) => {
+    const manager = makeManager(t, { concurrency: 16, caps: { ...NO_CAPS, containers: 8 } });
+    const runs = from(manager, "a", groupNamed("task"));
+    for (const at of [1, 1, 2, 2]) runs(`2001:db8:1:${at}::/64`);
+    assert.throws(() => runs("2001:db8:1:3::/64"), { message: /^container "a" has 4 runs of .* in your network/ });
+    runs("2001:db8:2:3::/64");
+    const guests = from(manager, "b", groupNamed("task", { fresh: true }));
+    for (const at of [4, 5]) guests(`2001:db8:1:${at}::/64`);
+    assert.throws(() => guests("2001:db8:1:6::/64"), { message: /^the token has 3 guests of .* in your network/ });
+    guests("192.0.2.1");
+  });
+
   it("gets at most a quarter of what these clients get of a token, in all containers of its family together", (t) => {
     const manager = makeManager(t, { caps: { ...NO_CAPS, concurrency: 16 } });
     const [left, right] = [token("left", "alice"), token("right", "alice")];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net";
@@ -53,6 +53,14 @@ async function listening(t: TestContext, handler: Handler): Promise<number> {
     server.close();
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** A test has one IPv6 address, so a header names the client. It has a single place. */
+function withAddressOfHeader(config: string): string {
+  const map = /map \$remote_addr \$caisson_client \{[^}]*\}/.exec(config)![0];
+  return config
+    .replace(map, map.replaceAll("$remote_addr", "$http_x_address"))
+    .replaceAll("limit_conn caisson_clients 256", "limit_conn caisson_clients 1");
 }
 
 /** Starts a node that closes each connection after a request. @param arrived receives the first lines of the requests */
@@ -423,6 +431,30 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     assert.equal((await get("127.0.0.2")).text, "done");
     for (const socket of sockets) socket.destroy();
     await until(async () => (await get("127.0.0.3")).text === "done", "nginx serves the address again");
+  });
+
+  it("counts all addresses of the /64 of an IPv6 address as one client", async (t) => {
+    const released = new EventEmitter();
+    const node = await listening(t, (incoming, response) => {
+      if (incoming.method === "POST") released.once("release", () => response.end());
+      else response.end("done");
+    });
+    const port = await proxyTo(t, [node], withAddressOfHeader);
+    const get = async (address: string): Promise<number> => {
+      return (await request(port, "GET", "/api/runs/demo", { headers: { "x-address": address } })).status;
+    };
+    for (const [held, same, others] of [
+      ["2001:db8:1:2::1", ["2001:db8:1:2:ffff::9", "2001:db8:1:2:3:4:5:6"], ["2001:db8:1:3::1", "192.0.2.1"]],
+      ["2001:db8::1", ["2001:db8::2"], ["2001:db9::1", "2001:db8:0:1::1"]],
+      ["::ffff:192.0.2.1", ["192.0.2.1"], ["192.0.2.2", "::ffff:192.0.2.2"]],
+    ] as const) {
+      const answered = request(port, "POST", "/api/runs/demo", { body: "1", headers: { "x-address": held } });
+      await until(async () => (await get(same[0])) === 429, `the place of ${held} is taken`);
+      for (const address of same) assert.equal(await get(address), 429, address);
+      for (const address of others) assert.equal(await get(address), 200, address);
+      released.emit("release");
+      assert.equal((await answered).status, 200);
+    }
   });
 
   it("passes on the client's address, ignores the client's own headers about it, and accepts the largest code", async (t) => {

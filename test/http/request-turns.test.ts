@@ -55,6 +55,14 @@ describe("requests that arrive in one turn of the event loop", () => {
     assert.ok(begun.indexOf("other") <= 2, begun.slice(0, 5).join());
   });
 
+  it("wait for one request of each other site, however many IPv6 networks a site has", async () => {
+    const { send, begun } = setUp();
+    for (let at = 0; at < 100; at++) send(`2001:db8:1:${at}::/64`, {}, "attack", 10);
+    for (const other of ["192.0.2.1", "2001:db8:2:1::/64"]) send(other, {}, other);
+    await end(begun, 102);
+    assert.ok(begun.indexOf("192.0.2.1") <= 2 && begun.indexOf("2001:db8:2:1::/64") <= 4, begun.slice(0, 6).join());
+  });
+
   it("wait for one piece of each other connection of their network, and for the requests in it", async () => {
     const { sendPiece, begun } = setUp();
     const busy = {};

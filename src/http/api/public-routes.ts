@@ -1,3 +1,4 @@
+import { clientSite } from "../../client-site.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { clientNetwork } from "../address.ts";
 import { VERSION } from "../headers.ts";
@@ -40,7 +41,7 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
     GET: async (call) => {
       const document = await openApiJson();
       // It is large, and anyone can ask for it on many connections at once.
-      await nextTurn(clientNetwork(proxies.clientOf(call.env.incoming)));
+      await nextTurn(clientSite(clientNetwork(proxies.clientOf(call.env.incoming))));
       return sendShared(call, document, "application/json", ["Cache-Control", OPENAPI_CACHE]);
     },
   });

@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Caller } from "../../tokens/caller.ts";
+import { clientSite } from "../../client-site.ts";
 import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
 import { clientNetwork } from "../address.ts";
-import type { MemoryOwner } from "../bodies.ts";
 import { readCredential } from "../credential.ts";
-import type { Proxies } from "../proxies.ts";
 import { containerName, holdsKey, type Target, taskUrl } from "../target.ts";
 import { findTask, mustBeRunnable, type RunTarget, subjectOfTask, taskMeant } from "./find-task.ts";
 import { headersOfTool } from "./input-of-tool.ts";
@@ -58,7 +56,9 @@ export async function authorizeRun(
   const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path, near);
   const caller = task?.caller ?? bearer!;
   const { claims } = caller;
-  const memory = memoryOf(bearer, request, dependencies.proxies);
+  const network = bearer ? null : clientNetwork(dependencies.proxies.clientOf(request));
+  // The memory of a request without a token belongs to the site of its client.
+  const memory = bearer?.memory ?? { name: clientSite(network!), isPublic: true };
   const hasKey = target.search !== "" && holdsKey(target.query, bearer === null);
   const answer = new RunAnswer(response, runIds.next(), memory.name, hasKey, arrivedMs);
   if (target.search !== "" && task === null && options === null && target.query.has("timeout")) {
@@ -88,11 +88,5 @@ export async function authorizeRun(
     recorded,
   };
   const traceparent = traceparentOf(request.headers["traceparent"]);
-  return { ...run, traceparent, subject, group, pin: claims.code, memory, secrets, answer, trace: null };
-}
-
-/** The memory of a request without a token belongs to the network of its client. */
-function memoryOf(bearer: Caller | null, request: IncomingMessage, proxies: Proxies): MemoryOwner {
-  if (bearer) return bearer.memory;
-  return { name: clientNetwork(proxies.clientOf(request)), isPublic: true };
+  return { ...run, traceparent, subject, group, pin: claims.code, network, memory, secrets, answer, trace: null };
 }

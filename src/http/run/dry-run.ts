@@ -69,7 +69,18 @@ export async function dryRun(
     return { isolationKey: `draft ${answer.run}`, fresh: true, net: claims.net };
   };
   const asked: RunCall = {
-    ...{ request, response, container, caller: by, bearer: by, draft: name, answer, recorded, memory: by.memory },
+    ...{
+      request,
+      response,
+      container,
+      caller: by,
+      bearer: by,
+      draft: name,
+      answer,
+      recorded,
+      memory: by.memory,
+      network: null,
+    },
     headers: request.headers,
     ...{ target: { path, query: new URLSearchParams(), search: "" }, task: null, taskUrl: null, trace: null },
     ...{ secrets: null, pin: null, group: groupOf(by) },

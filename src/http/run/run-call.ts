@@ -35,6 +35,8 @@ export interface RunCall {
   readonly group: IsolationGroup;
   /** The only code that the token may run, or null. */
   readonly pin: Pin | null;
+  /** The network of a client without a token; null if the client has a token. */
+  readonly network: string | null;
   /** The owner of the memory that the body and the answer take. */
   readonly memory: MemoryOwner;
   /** The secrets that the service passes to this code and to no other. */

@@ -49,7 +49,7 @@ export class RunTraces {
 
   /** Called once for each admitted run. */
   admitted(call: RunCall): RunTrace {
-    const { container, task, draft, bearer, memory, answer, recorded } = call;
+    const { container, task, draft, bearer, network, answer, recorded } = call;
     const { config, usage, node } = this.#with;
     const trace = new RunTrace(
       {
@@ -62,7 +62,7 @@ export class RunTraces {
             ? null
             : { name: draft, version: null },
         bearer,
-        network: memory.isPublic ? memory.name : null,
+        network,
         callers: callersOf(call),
         traceparent: call.traceparent,
         file: recorded?.options.file ?? null,

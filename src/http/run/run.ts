@@ -142,11 +142,10 @@ export class RunEndpoint {
 
   async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
     const { containers, running, policies } = this.#with;
-    const { container, group, subject, memory } = call;
+    const { container, group, subject, network } = call;
     call.recorded?.accept(options);
     // Again, because the container may have been suspended while the body arrived.
     mustTakeRuns(container, policies);
-    const network = memory.isPublic ? memory.name : null;
     const reservation = containers.reserve(container, group, subject, performance.now(), network);
     const { slot } = reservation;
     const { replacements } = slot.container;

@@ -1,7 +1,11 @@
+import { clientSite } from "../../client-site.ts";
+
 /** The divisor of a share for all clients without a token. The owner of a public task has the rest. */
 const PUBLIC_PARTS = 2;
 /** The divisor of that part for one network. A record can be large, so a smaller part would hold few records. */
 const NETWORK_PARTS = 2;
+/** How many times as much as one of its networks a site has. */
+const OF_SITE = 1.5;
 
 /** Returns the part of a family's share for the calls of all clients without a token. */
 export function publicShare(bytes: number): number {
@@ -18,7 +22,7 @@ export function publicPartOf(family: string): string {
   return `${family}\npublic`;
 }
 
-/** What the records of each network of clients without a token take of the share of a family. */
+/** What the records of each network and each site of clients without a token take of the share of a family. */
 export class NetworkShares {
   readonly #most: number;
   readonly #counted: number;
@@ -34,16 +38,26 @@ export class NetworkShares {
   }
 
   fits(family: string, network: string, bytes: number): boolean {
-    return (this.#bytes.get(this.#keyOf(family, network)) ?? 0) + bytes <= this.#most;
+    const site = clientSite(network);
+    return (
+      this.#of(family, network) + bytes <= this.#most &&
+      (site === network || this.#of(family, site) + bytes <= this.#most * OF_SITE)
+    );
   }
 
   add(family: string, network: string, bytes: number): void {
-    const key = this.#keyOf(family, network);
-    this.#bytes.set(key, (this.#bytes.get(key) ?? 0) + bytes);
+    // Beyond the count, network and site have one key, which must not count twice.
+    for (const key of new Set([network, clientSite(network)].map((name) => this.#keyOf(family, name)))) {
+      this.#bytes.set(key, (this.#bytes.get(key) ?? 0) + bytes);
+    }
   }
 
   clear(): void {
     this.#bytes.clear();
+  }
+
+  #of(family: string, name: string): number {
+    return this.#bytes.get(this.#keyOf(family, name)) ?? 0;
   }
 
   #keyOf(family: string, network: string): string {

@@ -42,6 +42,15 @@ it("clients without a token get half of the shares, and one network half of that
   assert.equal(shares.take("a", "one", 1, 0), false);
 });
 
+it("all networks of a site get three quarters of what clients without a token get", () => {
+  const shares = sharesOf(RATE);
+  assert.equal(shares.take("a", "one", 250, 0, "2001:db8:1:1::/64"), true);
+  assert.equal(shares.take("a", "one", 126, 0, "2001:db8:1:2::/64"), false);
+  assert.equal(shares.take("a", "one", 125, 0, "2001:db8:1:2::/64"), true);
+  assert.equal(shares.take("a", "one", 1, 0, "2001:db8:1:3::/64"), false, "the site has used its part");
+  assert.equal(shares.take("a", "one", 125, 0, "2001:db8:2:1::/64"), true, "another site has the rest");
+});
+
 it("one network gets a quarter of the quota of a day, however many minutes it takes", () => {
   const shares = sharesOf(RATE, 2 * RATE);
   let taken = 0;
