@@ -28,6 +28,11 @@ export function moment(text: string | number | null | undefined): string {
   return Number.isNaN(time.getTime()) ? String(text) : time.toISOString().slice(0, 19).replace("T", " ");
 }
 
+/** A moment without its seconds, for lists. */
+export function minute(text: string | number | null | undefined): string {
+  return moment(text).replace(/(\d\d:\d\d):\d\d$/, "$1");
+}
+
 /** How long ago a moment is: `12 s ago`. */
 export function ago(text: string): string {
   const ms = Date.now() - new Date(text).getTime();

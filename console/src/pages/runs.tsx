@@ -70,7 +70,7 @@ export default function Runs() {
           choices={{ "": "the beginning", "15m": "15 minutes", "1h": "an hour", "24h": "a day", "7d": "a week" }}
           onChange={(value) => setQuery({ since: value })}
         />
-        <Field label="Text in the error or console" value={filters.q} onInput={(value) => setQuery({ q: value })} />
+        <Field label="Text in error, console" value={filters.q} onInput={(value) => setQuery({ q: value })} />
       </div>
       {isLive ? <Tail container={filters.container} /> : <History filters={filters} />}
     </>

@@ -1,6 +1,6 @@
 import type { Token } from "@caisson/client";
 
-import { count, moment } from "../format.ts";
+import { count, minute } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Field } from "../parts/field.tsx";
@@ -59,10 +59,8 @@ function Issued({ container }: { readonly container: string }) {
 }
 
 const COLUMNS: readonly Column<Token>[] = [
-  {
-    title: "Token",
-    cell: ({ jti }) => <TokenLink jti={jti} />,
-  },
+  { title: "Token", cell: ({ jti }) => <TokenLink jti={jti} /> },
+  { title: "Description", isWide: true, cell: ({ claims: { description } }) => description ?? "" },
   {
     title: "State",
     cell: ({ revoked, claims: { exp } }) =>
@@ -81,7 +79,6 @@ const COLUMNS: readonly Column<Token>[] = [
   },
   { title: "Containers", cell: ({ claims: { admin, containers } }) => (admin ? "all" : containers.join(", ")) },
   { title: "Runs", isNumber: true, cell: ({ runs }) => count(runs) },
-  { title: "Last used", cell: ({ lastUsed }) => moment(lastUsed) },
-  { title: "Ends", cell: ({ claims: { exp } }) => moment(exp) },
-  { title: "Description", isWide: true, cell: ({ claims: { description } }) => description ?? "" },
+  { title: "Last used (UTC)", cell: ({ lastUsed }) => minute(lastUsed) },
+  { title: "Ends (UTC)", cell: ({ claims: { exp } }) => minute(exp) },
 ];
