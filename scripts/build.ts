@@ -15,6 +15,7 @@ import path from "node:path";
 
 import { build, type Plugin } from "esbuild";
 
+import { programText } from "../src/builder/program-text.ts";
 import { programTexts } from "../src/sandbox/program/program-texts.ts";
 
 const ROOT = path.dirname(import.meta.dirname);
@@ -29,16 +30,21 @@ const ENTRIES = [
   "src/http/mcp/schema-thread.ts",
 ];
 const SOURCES = ["src/**/*.ts", "client/src/**/*.ts", "package.json", "package-lock.json", "scripts/build.ts"];
+/** The file of another package that the program of builders contains. */
+const BUILDER_API = "node_modules/esbuild/lib/main.js";
 /** Written last, so that an interrupted build is done again. */
 const STAMP = path.join(OUT, "built");
 /** Some dependencies are CommonJS modules, which call `require` for Node's modules. */
 const REQUIRE =
   'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);';
 
-/** Replaces the function that bundles the guest program by its result. */
-const guestProgram: Plugin = {
-  name: "guest-program",
+/** Replaces the functions that bundle the program of guests and the program of builders by their results. */
+const guestPrograms: Plugin = {
+  name: "guest-programs",
   setup: (bundler) => {
+    bundler.onLoad({ filter: /\/builder\/program-text\.ts$/ }, async () => ({
+      contents: `const text = ${JSON.stringify(await programText())}; export const programText = async () => text;`,
+    }));
     bundler.onLoad({ filter: /\/program-texts\.ts$/ }, async () => ({
       contents: `const texts = ${JSON.stringify(await programTexts())}; export const programTexts = async () => texts;`,
     }));
@@ -108,7 +114,7 @@ async function make(): Promise<void> {
     target: "node24",
     banner: { js: REQUIRE },
     legalComments: "linked",
-    plugins: [guestProgram, httpWithoutFetch, englishOnly, noValidator],
+    plugins: [guestPrograms, httpWithoutFetch, englishOnly, noValidator],
     write: false,
     metafile: true,
   });
@@ -119,7 +125,7 @@ async function make(): Promise<void> {
     writeFileSync(unfinished, contents);
     renameSync(unfinished, file);
   }
-  writeFileSync(path.join(OUT, "licenses.txt"), licensesOf(Object.keys(metafile.inputs)));
+  writeFileSync(path.join(OUT, "licenses.txt"), licensesOf([...Object.keys(metafile.inputs), BUILDER_API]));
   writeFileSync(path.join(OUT, "package.json"), '{ "type": "module" }\n');
   const made = new Set(outputFiles.map(({ path: file }) => path.basename(file)));
   for (const name of globSync("*.js", { cwd: OUT })) if (!made.has(name)) rmSync(path.join(OUT, name), { force: true });

@@ -95,7 +95,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   limits: ["redis", ...LEAVES],
   source: ["egress", "packages", "wire", ...LEAVES],
   // Builds packages in guests that run no submitted code.
-  builder: ["packages", "containers", "sandbox", "egress", "telemetry", "wire", ...LEAVES],
+  builder: ["bundler", "packages", "containers", "sandbox", "egress", "telemetry", "wire", ...LEAVES],
+  // The program inside a builder. It reads hostile packages, so it has nothing of the service.
+  bundler: [],
   packages: ["database", "redis", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
   sandbox: ["wire", ...LEAVES],

@@ -1,3 +1,5 @@
+import type { Duplex } from "node:stream";
+
 import { type EgressCounts, egressCounts } from "../telemetry/egress-counts.ts";
 import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
@@ -28,6 +30,11 @@ export interface Egress {
   /** The maximum number of connections of all guests. Each connection takes a file descriptor of the service. */
   readonly maxConnections: number;
   readonly counts: EgressCounts;
+  /**
+   * Returns a stream of this process for a name that only the guests of this egress have, or null for any other name. Only the egress
+   * of builders has it.
+   */
+  readonly inside?: (host: string, port: number) => Duplex | null;
 }
 
 /** The gateway's view of its guest. */
@@ -235,6 +242,8 @@ export class Gateway implements StreamOwner {
 
   async #dial(stream: Stream, message: OpenMessage): Promise<void> {
     try {
+      const inside = this.#egress.inside?.(message.host, message.port) ?? null;
+      if (inside) return stream.join(inside);
       stream.dial(await this.#resolve(message), message.port);
     } catch (error) {
       if (error instanceof EgressDenied) this.#refusals.add(stream.opener, message, error.reason);

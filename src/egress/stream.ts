@@ -1,4 +1,5 @@
-import { connect, isIPv6, type Socket } from "node:net";
+import { connect, isIPv6, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 import { formatDuration } from "../units.ts";
 import { bytesFrame, textFrame } from "../wire/frames.ts";
@@ -57,7 +58,7 @@ export class Stream {
   readonly sinceMs: number = performance.now();
   readonly #timeMs: number;
   readonly #owner: StreamOwner;
-  #socket: Socket | null = null;
+  #socket: Duplex | null = null;
   #isOpen = false;
   /** Whether the guest receives no more frames of this stream. */
   #isDetached = false;
@@ -98,6 +99,17 @@ export class Stream {
     socket.on("close", () => this.#release());
   }
 
+  /** Connects to a stream of this process. It is closed with the guest's connection. */
+  join(inside: Duplex): void {
+    if (this.#isDetached) return void inside.destroy();
+    this.#socket = inside;
+    inside.on("error", (error) => this.fail(failure(error, this.attempt)));
+    inside.on("close", () => this.#release());
+    this.#open(inside);
+    // It may have data already.
+    this.#owner.ready(this);
+  }
+
   /** Receives bytes for the peer. */
   sent(payload: Buffer): void {
     const cost = payload.length + DATA_FRAME_COST_BYTES;
@@ -131,8 +143,9 @@ export class Stream {
   reset(): void {
     this.#isDetached = true;
     const socket = this.#socket;
-    if (socket === null || socket.connecting || socket.writableLength === 0) return this.destroy();
-    socket.destroySoon();
+    if (socket === null || isConnecting(socket) || socket.writableLength === 0) return this.destroy();
+    if (socket instanceof Socket) socket.destroySoon();
+    else socket.end(() => socket.destroy());
     this.#after(FLUSH_MS, () => this.destroy());
   }
 
@@ -169,7 +182,7 @@ export class Stream {
     return socket.readableLength > 0 || this.#noticeEnd(socket);
   }
 
-  #open(socket: Socket): void {
+  #open(socket: Duplex): void {
     if (this.#isDetached) return;
     this.#isOpen = true;
     this.#after(this.#timeMs, () => this.fail(denial(this.attempt, this.#timeLimitReason())));
@@ -182,17 +195,17 @@ export class Stream {
   }
 
   /** A Node stream detects its end at a read without data, and not when its last bytes are read. */
-  #noticeEnd(socket: Socket): false {
+  #noticeEnd(socket: Duplex): false {
     socket.read(0);
     return false;
   }
 
-  #mustBeOpen(): Socket {
+  #mustBeOpen(): Duplex {
     if (!this.#isOpen) throw new Error("the stream is not open yet");
     return this.#socket!;
   }
 
-  #mustTakeMore(): Socket {
+  #mustTakeMore(): Duplex {
     if (this.#ended) throw new Error("the guest has ended the stream");
     return this.#mustBeOpen();
   }
@@ -207,7 +220,7 @@ export class Stream {
   }
 
   /** Combines the writes of a turn of the event loop, because a guest can send single bytes. */
-  #cork(socket: Socket): void {
+  #cork(socket: Duplex): void {
     if (this.#corked) return;
     this.#corked = true;
     socket.cork();
@@ -237,8 +250,16 @@ export class Stream {
   }
 }
 
+/** The ends of a stream within this process. */
+const NOWHERE = { remoteAddress: "0.0.0.0", remotePort: 0, localPort: 0, remoteFamily: "IPv4" };
+
+function isConnecting(socket: Duplex): boolean {
+  return socket instanceof Socket && socket.connecting;
+}
+
 /** Returns the addresses that the guest's socket shows. It hides the local address, which belongs to the host. */
-function endsOf(socket: Socket): OpenedMessage {
+function endsOf(stream: Duplex): OpenedMessage {
+  const socket = stream instanceof Socket ? stream : NOWHERE;
   const localAddress = isIPv6(socket.remoteAddress ?? "") ? "::" : "0.0.0.0";
   return {
     remoteAddress: socket.remoteAddress ?? "",

@@ -1,0 +1,144 @@
+import type { Answer, Order } from "../bundler/messages.ts";
+import { Problem } from "../errors.ts";
+import type { BuildOrder, Builder, Built, Loader } from "../packages/model.ts";
+import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { executeOrder } from "./build-guests.ts";
+import { dishonest, lockOf } from "./lock-of.ts";
+import { programText } from "./program-text.ts";
+import { MAX_HEAD_BYTES, readAnswer } from "./read-answer.ts";
+import type { RegistryEgress } from "./registry-fetch.ts";
+import { RegistryProxy } from "./registry-proxy.ts";
+import type { Registries } from "./registry.ts";
+
+export interface BuilderOptions extends Registries {
+  readonly sandbox: Pick<Sandbox, "launch">;
+  /** What the service refuses in addition to private addresses. */
+  readonly egress: RegistryEgress;
+  /** The maximum time of one build; the default is `DEADLINE_MS`. */
+  readonly deadlineMs?: number;
+  /** Returns the program of builders. A test replaces it, as a package does that takes a builder over. */
+  readonly program?: () => Promise<string>;
+  /** Unix milliseconds; the default is the clock of this machine. */
+  readonly now?: () => number;
+}
+
+const DEADLINE_MS = 60_000;
+const TRANSFORM_MS = 15_000;
+/** The version of the artefacts. Raise it when equal locks give other artefacts, so that the stored ones are built again. */
+const ARTEFACTS = 1;
+/** The longest text from a builder that a client receives. */
+const SHOWN_CHARS = 600;
+const NEWLINE = 0x0a;
+
+/** Opens the builder. Nothing is started or loaded before the first order. */
+export function openBuilder(options: BuilderOptions): Builder {
+  const { now = Date.now, deadlineMs = DEADLINE_MS } = options;
+  const version = `${ARTEFACTS}-esbuild-${findEsbuild()?.version ?? "none"}`;
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  let program: Promise<Buffer> | null = null;
+
+  const execute = async (
+    order: Order,
+    proxy: RegistryProxy | null,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<Whole> => {
+    if (!findEsbuild()) {
+      const hint = `The operator must install esbuild; ${INSTALL_ESBUILD}.`;
+      throw new Problem("packages_unavailable", "packages cannot be built here: esbuild is not installed", { hint });
+    }
+    program ??= (options.program ?? programText)().then((text) => Buffer.from(text));
+    const answer = executeOrder(options.sandbox, await program, order, proxy, ms, signal);
+    running.add(answer);
+    try {
+      return wholeOf(await answer);
+    } catch (error) {
+      if (proxy?.tooLarge != null) throw new Problem("packages_too_large", proxy.tooLarge, { cause: error });
+      throw asProblem(error);
+    } finally {
+      running.delete(answer);
+    }
+  };
+
+  const build = async (order: BuildOrder, signal: AbortSignal): Promise<Built> => {
+    const late = AbortSignal.timeout(deadlineMs);
+    const whole = AbortSignal.any([signal, closing.signal, late]);
+    const proxy = new RegistryProxy(options, options.egress, whole);
+    try {
+      const { head, rest } = await execute(messageOf(order, now()), proxy, deadlineMs, whole);
+      if (head.is !== "built") throw dishonest();
+      return { lock: lockOf(order, head, proxy.passed, { version, at: now() }), artefact: rest };
+    } catch (error) {
+      if (!late.aborted) throw error;
+      const detail = `the packages could not be fetched and built within ${deadlineMs / 1_000} s`;
+      throw new Problem("packages_unavailable", detail, { cause: error });
+    } finally {
+      proxy.close();
+    }
+  };
+
+  const transform = async (text: string, loader: Loader): Promise<string> => {
+    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(TRANSFORM_MS)]);
+    const { head, rest } = await execute({ do: "transform", text, loader }, null, TRANSFORM_MS, signal);
+    if (head.is !== "transformed") throw dishonest();
+    return rest.toString();
+  };
+
+  return {
+    version,
+    build,
+    transform,
+    close: async () => {
+      closing.abort(new Problem("packages_unavailable", "the service stops"));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+interface Whole {
+  readonly head: Exclude<Answer, { is: "failed" }>;
+  readonly rest: Buffer;
+}
+
+/** Reads an answer. @throws {Problem} that the builder reports, or if the answer is not an honest one. */
+function wholeOf(bytes: Buffer): Whole {
+  const end = bytes.subarray(0, MAX_HEAD_BYTES).indexOf(NEWLINE);
+  const head = end < 0 ? null : readAnswer(bytes.toString("utf8", 0, end));
+  if (!head) throw dishonest();
+  if (head.is !== "failed") return { head, rest: bytes.subarray(end + 1) };
+  const { code, detail, hint } = head;
+  throw new Problem(code, shown(detail), hint === null ? {} : { hint: shown(hint) });
+}
+
+function messageOf({ set, from, update, minAgeMs }: BuildOrder, nowMs: number): Order {
+  return {
+    do: "build",
+    ranges: set.ranges,
+    entries: set.entries,
+    from: from && { packages: from.packages, roots: from.roots },
+    update,
+    beforeMs: minAgeMs > 0 ? nowMs - minAgeMs : null,
+  };
+}
+
+/** Returns a text of a builder for a client: one line without control characters, except line breaks. */
+function shown(text: string): string {
+  const plain = text.replaceAll(/[^\P{Cc}\n]/gu, " ");
+  return plain.length > SHOWN_CHARS ? `${plain.slice(0, SHOWN_CHARS)}...` : plain;
+}
+
+/** Converts the end of a builder's guest, which is reported as that of a task. */
+function asProblem(error: unknown): unknown {
+  if (!(error instanceof Problem)) return error;
+  const { code } = error;
+  if (code === "task_memory") {
+    return new Problem("packages_too_large", "the packages need more memory than a builder has", { cause: error });
+  }
+  if (code === "sandbox_failed") {
+    return new Problem("packages_unavailable", "no guest that builds packages could be started", { cause: error });
+  }
+  if (code.startsWith("packages_") || code === "code_syntax") return error;
+  return new Problem("packages_failed", "the builder ended before it had an answer", { cause: error });
+}

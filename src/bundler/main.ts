@@ -1,0 +1,30 @@
+import { answerBuild } from "./build.ts";
+import { Failure } from "./failure.ts";
+import type { Answer, Order } from "./messages.ts";
+import { transformed } from "./transform.ts";
+
+/**
+ * The program of a builder. It runs as the code of a run, in a guest that runs nothing else and ends after this order. It reads
+ * packages and their descriptions, which are hostile, so that the service does not.
+ */
+export default async function handle({ body }: { readonly body: Order }): Promise<AsyncGenerator<Uint8Array>> {
+  return answer(body);
+}
+
+async function* answer(order: Order): AsyncGenerator<Uint8Array> {
+  try {
+    if (order.do === "transform") yield* parts({ is: "transformed" }, Buffer.from(await transformed(order)));
+    else {
+      const { head, artefact } = await answerBuild(order);
+      yield* parts(head, artefact);
+    }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    yield* parts({ is: "failed", code: error.code, detail: error.message, hint: error.hint }, Buffer.of());
+  }
+}
+
+function* parts(head: Answer, rest: Uint8Array): Generator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(head)}\n`);
+  yield rest;
+}

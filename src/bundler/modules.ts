@@ -1,0 +1,125 @@
+import { posix } from "node:path";
+
+import { type Conditions, exportTarget, importTarget } from "./exports.ts";
+import { own } from "./packument.ts";
+import type { Package, Unpacked } from "./unpacked.ts";
+
+/** A file of a package. */
+export interface Module {
+  readonly pack: Package;
+  /** The path in the package, without `./`. */
+  readonly file: string;
+}
+
+const EXTENSIONS = ["", ".js", ".json", ".node", ".cjs", ".mjs"];
+const INDEX = ["/index.js", "/index.json", "/index.node"];
+
+/** Resolves specifiers as Node does, in packages that are in memory. */
+export class Modules {
+  readonly #packages: Unpacked["packages"];
+  readonly #roots: ReadonlyMap<string, string>;
+
+  constructor(packages: Unpacked["packages"], roots: ReadonlyMap<string, string>) {
+    this.#packages = packages;
+    this.#roots = roots;
+  }
+
+  /** Resolves an entry such as `zod/mini`. @returns null if the package has no such module. */
+  entry(specifier: string, conditions: Conditions): Module | null {
+    const { name, subpath } = partsOf(specifier);
+    const pack = this.#packages.get(this.#roots.get(name) ?? "");
+    return pack ? this.#inPackage(pack, subpath, conditions) : null;
+  }
+
+  /** Resolves what a module imports. @returns null if there is no such module. */
+  from({ pack, file }: Module, specifier: string, conditions: Conditions): Module | null {
+    if (isRelative(specifier)) return fileOf(pack, posix.join(posix.dirname(file), specifier));
+    if (specifier.startsWith("#")) return this.#internal(pack, specifier, conditions);
+    const { name, subpath } = partsOf(specifier);
+    if (name === pack.name && own(pack.manifest, "exports") !== undefined) {
+      return this.#inPackage(pack, subpath, conditions);
+    }
+    const other = this.#visible(pack, name);
+    return other ? this.#inPackage(other, subpath, conditions) : null;
+  }
+
+  /** Returns the package that a package finds by a name. Some packages forget to declare what they import, and rely on hoisting. */
+  #visible(pack: Package, name: string): Package | undefined {
+    const key = pack.dependencies.get(name) ?? this.#roots.get(name);
+    if (key !== undefined) return this.#packages.get(key);
+    return [...this.#packages.values()].find((each) => each.name === name);
+  }
+
+  #internal(pack: Package, specifier: string, conditions: Conditions): Module | null {
+    const target = importTarget(own(pack.manifest, "imports"), specifier, conditions);
+    if (target === null) return null;
+    if (target.startsWith("./")) return exactFile(pack, target);
+    const { name, subpath } = partsOf(target);
+    const other = this.#visible(pack, name);
+    return other ? this.#inPackage(other, subpath, conditions) : null;
+  }
+
+  /** @param subpath such as `.` or `./mini` */
+  #inPackage(pack: Package, subpath: string, conditions: Conditions): Module | null {
+    const exported = own(pack.manifest, "exports");
+    if (exported !== undefined && exported !== null) {
+      const target = exportTarget(exported, subpath, conditions);
+      return target?.startsWith("./") ? exactFile(pack, target) : null;
+    }
+    if (subpath !== ".") return fileOf(pack, posix.normalize(subpath));
+    return fileOf(pack, ".");
+  }
+}
+
+/** Whether Node reads a file as an ES module by its name, or by the `type` of the nearest package.json. */
+export function isModule({ pack, file }: Module): boolean {
+  if (!file.endsWith(".js")) return file.endsWith(".mjs");
+  for (let folder = posix.dirname(file); ; folder = posix.dirname(folder)) {
+    const manifest = folder === "." ? pack.manifest : nestedManifest(pack, `${folder}/package.json`);
+    if (manifest !== undefined) return own(manifest, "type") === "module";
+    if (folder === ".") return false;
+  }
+}
+
+function nestedManifest({ files }: Package, path: string): unknown {
+  const content = files.get(path);
+  if (!content) return undefined;
+  try {
+    return JSON.parse(content.toString()) as unknown;
+  } catch {
+    return {};
+  }
+}
+
+function isRelative(specifier: string): boolean {
+  return /^\.{1,2}(?:\/|$)/.test(specifier);
+}
+
+function partsOf(specifier: string): { name: string; subpath: string } {
+  const [, name = specifier, rest = ""] = /^((?:@[^/]*\/)?[^/]*)(\/.*)?$/s.exec(specifier) ?? [];
+  return { name, subpath: rest === "" || rest === "/" ? "." : `.${rest}` };
+}
+
+/** A target of `exports` is a path without any search. */
+function exactFile(pack: Package, target: string): Module | null {
+  const file = posix.normalize(target);
+  return pack.files.has(file) ? { pack, file } : null;
+}
+
+/** Finds a file with Node's search of `require`: an extension, the `main` of a folder, or its index. */
+function fileOf(pack: Package, path: string): Module | null {
+  const base = path.replace(/\/+$/, "");
+  if (base === ".." || base.startsWith("../")) return null;
+  if (!path.endsWith("/")) {
+    for (const extension of EXTENSIONS) if (pack.files.has(base + extension)) return { pack, file: base + extension };
+  }
+  const isRoot = base === "." || base === "";
+  const main = own(isRoot ? pack.manifest : nestedManifest(pack, `${base}/package.json`), "main");
+  if (typeof main === "string" && main !== "" && main !== ".") {
+    const file = posix.join(base, main).replace(/\/+$/, "");
+    for (const end of [...EXTENSIONS, ...INDEX]) if (pack.files.has(file + end)) return { pack, file: file + end };
+  }
+  const folder = isRoot ? "" : `${base}/`;
+  const index = INDEX.map((end) => folder + end.slice(1)).find((file) => pack.files.has(file));
+  return index === undefined ? null : { pack, file: index };
+}

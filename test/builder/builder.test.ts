@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { runInThisContext } from "node:vm";
+
+import type { z as Zod } from "zod";
+
+import { keyOfLock, type Builder } from "../../src/packages/model.ts";
+import { buildOf, evaluated, openSandboxOf, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
+import { TestRegistry } from "./test-registry.ts";
+
+let registry: TestRegistry;
+let builder: Builder;
+
+before(async () => {
+  registry = await TestRegistry.open();
+  builder = await realBuilder(registry);
+});
+after(async () => {
+  await builder.close();
+  registry.close();
+});
+
+const CLASSES = `exports.__esModule = true; exports.default = "inner"; exports.named = 1;`;
+
+describe("a build behind the strongest wall of this machine", () => {
+  it("bundles a real package, which works by import and by require", async () => {
+    registry.publishInstalled("zod");
+    const sandbox = await openSandboxOf({ isolation: "auto" });
+    const walled = await realBuilder(registry, { sandbox });
+    try {
+      const built = await buildOf(walled, orderOf({ zod: "^4" }, { entries: ["zod", "zod/mini"] }));
+      const { zod, "zod/mini": mini } = evaluated(built);
+      for (const { z } of [zod!.import(), zod!.require()] as { z: typeof Zod }[]) {
+        assert.deepEqual(z.object({ a: z.string() }).parse({ a: "x", b: 1 }), { a: "x" });
+      }
+      assert.equal((mini!.import()["string"] as () => { parse(text: string): string })().parse("x"), "x");
+      assert.match(built.artefact.toString(), /^\/\/ npm:zod@4\.[\d.]+\/v4\/core\/parse\.js/m);
+      assert.equal(built.lock.key, keyOfLock(built.lock));
+      assert.equal(await walled.transform("enum Kind { One = 1 } Kind.One", "ts", "test").then(evaluate), 1);
+    } finally {
+      await walled.close();
+      await sandbox.close();
+    }
+  });
+});
+
+function evaluate(text: string): unknown {
+  return runInThisContext(text);
+}
+
+describe("an entry", () => {
+  it("gives what import and require give in Node, for CommonJS and for ES modules", async () => {
+    registry.publish("cjs", "1.0.0", {
+      "index.js": "module.exports = function f() { return 1 }; module.exports.member = 2;",
+    });
+    registry.publish("compiled", "1.0.0", { "index.js": CLASSES });
+    registry.publish(
+      "esm",
+      "1.0.0",
+      { "index.js": "export let count = 0; export const add = () => count++; export default 7" },
+      {
+        manifest: { type: "module", exports: "./index.js" },
+      },
+    );
+    registry.publish(
+      "user",
+      "1.0.0",
+      {
+        "index.mjs": `import inner, { named } from "compiled"; import f from "cjs"; export const seen = [inner.default, named, f()]`,
+      },
+      { manifest: { exports: "./index.mjs", dependencies: { compiled: "1", cjs: "1" } } },
+    );
+    const { cjs, compiled, esm, user } = evaluated(
+      await buildOf(builder, orderOf({ cjs: "1", compiled: "1", esm: "1", user: "1" })),
+    );
+    assert.equal((cjs!.import()["default"] as () => number)(), 1);
+    assert.equal(cjs!.import()["member"], 2);
+    assert.equal((cjs!.require() as () => number)(), 1);
+    assert.deepEqual(
+      { ...(compiled!.import()["default"] as object) },
+      { __esModule: true, default: "inner", named: 1 },
+    );
+    const namespace = esm!.import();
+    (namespace["add"] as () => void)();
+    assert.deepEqual([namespace["count"], namespace["default"], "__esModule" in namespace], [1, 7, false]);
+    assert.equal((esm!.require() as { count: number; __esModule: boolean }).count, 1);
+    assert.deepEqual(user!.import()["seen"], ["inner", 1, 1]);
+  });
+
+  it("is evaluated when it is first used, shares modules with others, and is left out if the package does not have it", async () => {
+    registry.publish("parts", "1.0.0", {
+      "a.js": `globalThis.partsLog = [...(globalThis.partsLog ?? []), "a"]; exports.state = require("./state.js")`,
+      "b.js": `exports.state = require("./state.js")`,
+      "state.js": "module.exports = {}",
+    });
+    const order = orderOf(
+      { parts: "1" },
+      { entries: ["parts/a", "parts/a.js", "parts/b", "parts/none", "parts/../x"] },
+    );
+    const entries = evaluated(await buildOf(builder, order));
+    assert.deepEqual(Object.keys(entries), ["parts/a", "parts/a.js", "parts/b"]);
+    assert.equal((globalThis as { partsLog?: unknown }).partsLog, undefined);
+    const [a, b] = ["parts/a", "parts/b"].map((name) => entries[name]!.require() as { state: object });
+    assert.equal(a!.state, b!.state);
+    entries["parts/a.js"]!.import();
+    assert.deepEqual((globalThis as { partsLog?: unknown }).partsLog, ["a"]);
+  });
+
+  it("is found by the rules of Node: exports with conditions and patterns, imports, and folders", async () => {
+    registry.publish(
+      "rules",
+      "1.0.0",
+      {
+        "lib/import.mjs": `import { host } from "#host"; import own from "rules/json"; export default ["import", host, own.name]`,
+        "lib/require.cjs": `module.exports = ["require", require("./folder").here, require("#host").host]`,
+        "lib/folder/package.json": `{"main": "main.js"}`,
+        "lib/folder/main.js": `exports.here = true`,
+        "lib/host.js": `exports.host = "node"`,
+        "features/deep/x.js": `module.exports = "x"`,
+        "features/hidden/y.js": `module.exports = "y"`,
+      },
+      {
+        manifest: {
+          imports: { "#host": { browser: "./lib/none.js", node: "./lib/host.js" } },
+          exports: {
+            ".": { browser: "./none.js", import: "./lib/import.mjs", require: "./lib/require.cjs" },
+            "./json": "./package.json",
+            "./features/*": "./features/*.js",
+            "./features/hidden/*": null,
+          },
+        },
+      },
+    );
+    const order = orderOf(
+      { rules: "1" },
+      { entries: ["rules", "rules/features/deep/x", "rules/features/hidden/y", "rules/lib/host.js"] },
+    );
+    const entries = evaluated(await buildOf(builder, order));
+    assert.deepEqual(Object.keys(entries), ["rules", "rules/features/deep/x"]);
+    assert.deepEqual(entries["rules"]!.import()["default"], ["import", "node", "rules"]);
+    assert.deepEqual(entries["rules"]!.require(), ["require", true, "node"]);
+    assert.equal(entries["rules/features/deep/x"]!.require(), "x");
+  });
+});
+
+describe("the resolution", () => {
+  it("takes the newest version that each range allows, the same for all where it can, and skips optional packages", async () => {
+    registry.publish("leaf", "1.0.0", { "index.js": "module.exports = 1" });
+    registry.publish("leaf", "1.2.0", { "index.js": "module.exports = 1.2" });
+    registry.publish("leaf", "2.0.0", { "index.js": "module.exports = 2" });
+    registry
+      .publish("leaf", "3.0.0-rc.1", { "index.js": "module.exports = 3" })
+      .tag("leaf", "latest", "2.0.0")
+      .tag("leaf", "next", "3.0.0-rc.1");
+    registry.publish(
+      "old",
+      "1.0.0",
+      { "index.js": `module.exports = require("leaf")` },
+      {
+        manifest: { dependencies: { leaf: "^1.0.0", gone: "1" }, optionalDependencies: { gone: "1" } },
+      },
+    );
+    registry.publish(
+      "new",
+      "1.0.0",
+      { "index.js": `module.exports = require("other")` },
+      { manifest: { dependencies: { other: "npm:leaf@*" } } },
+    );
+    const built = await buildOf(builder, orderOf({ new: "*", old: "1.x" }));
+    assert.deepEqual(versionsOf(built), ["leaf@1.2.0", "leaf@2.0.0", "new@1.0.0", "old@1.0.0"]);
+    const entries = evaluated(built);
+    assert.deepEqual([entries["new"]!.require(), entries["old"]!.require()], [2, 1.2]);
+    assert.deepEqual(built.lock.roots, { new: "new@1.0.0", old: "old@1.0.0" });
+    assert.deepEqual(built.lock.packages.find(({ name }) => name === "new")!.dependencies, { other: "leaf@2.0.0" });
+    assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ leaf: "next" }))), ["leaf@3.0.0-rc.1"]);
+  });
+
+  it("installs peers, gives a package the peer of the set, and refuses a peer that does not fit", async () => {
+    registry.publish("ui", "18.0.0", { "index.js": "module.exports = 18" });
+    registry.publish("ui", "19.0.0", { "index.js": "module.exports = 19" });
+    const plugin = { "index.js": `module.exports = require("ui")` };
+    registry.publish("plugin", "1.0.0", plugin, {
+      manifest: {
+        peerDependencies: { ui: "18 || 19", extra: "1" },
+        peerDependenciesMeta: { extra: { optional: true } },
+      },
+    });
+    const alone = evaluated(await buildOf(builder, orderOf({ plugin: "1" })));
+    assert.equal(alone["plugin"]!.require(), 19);
+    const together = evaluated(await buildOf(builder, orderOf({ plugin: "1", ui: "18" })));
+    assert.equal(together["plugin"]!.require(), 18);
+    registry.publish("ui", "20.0.0", { "index.js": "module.exports = 20" });
+    await refused(
+      orderOf({ plugin: "1", ui: "20" }),
+      "packages_failed",
+      /plugin@1\.0\.0 needs ui@18 \|\| 19 next to it/,
+    );
+  });
+
+  it("keeps the versions of a lock, except those to update, and does not ask the registry for a whole lock", async () => {
+    registry.publish("moving", "1.0.0", { "index.js": "module.exports = 1" });
+    registry.publish("staying", "1.0.0", { "index.js": "module.exports = 1" });
+    const order = orderOf({ moving: "^1", staying: "^1" });
+    const { lock } = await buildOf(builder, order);
+    for (const name of ["moving", "staying"]) registry.publish(name, "1.1.0", { "index.js": "module.exports = 1.1" });
+    registry.requests.length = 0;
+    const again = await buildOf(builder, { ...order, from: lock });
+    assert.equal(again.lock.key, lock.key);
+    assert.deepEqual(registry.requests.toSorted(), ["/moving/-/moving-1.0.0.tgz", "/staying/-/staying-1.0.0.tgz"]);
+    const updated = await buildOf(builder, { ...order, from: lock, update: ["moving"] });
+    assert.deepEqual(versionsOf(updated), ["moving@1.1.0", "staying@1.0.0"]);
+    const wider = await buildOf(builder, { ...orderOf({ leaf: "1", moving: "^1", staying: "^1" }), from: lock });
+    assert.deepEqual(versionsOf(wider), ["leaf@1.2.0", "moving@1.0.0", "staying@1.0.0"]);
+  });
+
+  it("takes no version that is younger than the least age", async () => {
+    registry.publish("fresh", "1.0.0", { "index.js": "module.exports = 1" }, { time: "2020-01-01T00:00:00Z" });
+    registry.publish("fresh", "1.1.0", { "index.js": "module.exports = 1.1" }, { time: new Date().toISOString() });
+    const minAgeMs = 86_400_000;
+    assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ fresh: "^1" }, { minAgeMs }))), ["fresh@1.0.0"]);
+    assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ fresh: "latest" }, { minAgeMs }))), ["fresh@1.0.0"]);
+    await refused(
+      orderOf({ fresh: "1.1" }, { minAgeMs }),
+      "packages_not_found",
+      /fresh is "1\.1" and older than --npm-min-age/,
+    );
+  });
+});
+
+describe("a set that cannot be built", () => {
+  it("is refused with the package and the cause", async () => {
+    const code = { "index.js": "module.exports = 1" };
+    registry.publish("addon", "1.0.0", { ...code, "binding.gyp": "{}" });
+    registry.publish("prebuilt", "1.0.0", { ...code, "build/x.node": "\x7fELF" });
+    registry.publish("compiles", "1.0.0", code, { manifest: { scripts: { install: "node-gyp rebuild" } } });
+    registry.publish(
+      "waits",
+      "1.0.0",
+      { "index.mjs": "await 1; export default 1" },
+      { manifest: { exports: "./index.mjs" } },
+    );
+    registry.publish("broken", "1.0.0", { "index.js": "import './gone.js'" });
+    registry.publish("typed", "1.0.0", { "index.d.ts": "export {}" });
+    registry.publish("git", "1.0.0", code, { manifest: { dependencies: { leaf: "git+ssh://host/leaf.git" } } });
+    registry.publish("wide", "1.0.0", { "index.js": `module.exports = ${JSON.stringify("x".repeat(11 * 2 ** 20))}` });
+    for (const name of ["addon", "prebuilt", "compiles"])
+      await refused(orderOf({ [name]: "1" }), "packages_native", new RegExp(`^${name}@1\\.0\\.0`));
+    await refused(
+      orderOf({ waits: "1" }),
+      "packages_failed",
+      /^waits@1\.0\.0\/index\.mjs:1: top-level await is not supported in packages$/,
+    );
+    await refused(orderOf({ broken: "1" }), "packages_failed", /\.\/gone\.js does not exist in broken@1\.0\.0/);
+    await refused(orderOf({ typed: "1" }), "packages_failed", /the package typed has no module with its own name/);
+    await refused(orderOf({ git: "1" }), "packages_failed", /git@1\.0\.0 depends on "leaf" as "git\+ssh/);
+    await refused(orderOf({ wide: "1" }), "packages_too_large", /more than 10 MiB of code/);
+    await refused(orderOf({ nowhere: "1" }), "packages_not_found", /the package nowhere does not exist/);
+    await refused(orderOf({ leaf: "^9" }), "packages_not_found", /no version of leaf is "\^9"/);
+  });
+
+  it("is refused if it has more than 200 packages", async () => {
+    const dependencies = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`many-${index}`, "1"]));
+    for (const name of Object.keys(dependencies)) registry.publish(name, "1.0.0", { "index.js": "" });
+    registry.publish("many", "1.0.0", { "index.js": "" }, { manifest: { dependencies } });
+    await refused(orderOf({ many: "1" }), "packages_too_large", /more than 200 packages/);
+  });
+
+  it("fails at run time, and only where it is needed, if an optional package is missing", async () => {
+    registry.publish("tries", "1.0.0", {
+      "index.js": `try { require("bufferutil") } catch (error) { module.exports = error.code }`,
+    });
+    assert.equal(evaluated(await buildOf(builder, orderOf({ tries: "1" })))["tries"]!.require(), "MODULE_NOT_FOUND");
+  });
+});
+
+describe("a transform", () => {
+  it("makes JavaScript of decorators, parameter properties and JSX, with a map to the text", async () => {
+    const text = "class A { constructor(@inject private readonly b: number) {} }\nexport const c = <b>{new A(1)}</b>;";
+    const code = await builder.transform(text, "tsx", "test");
+    assert.match(code, /React\.createElement\("b"/);
+    const [, map] = /sourceMappingURL=data:application\/json;base64,(.+)/.exec(code)!;
+    assert.deepEqual((JSON.parse(Buffer.from(map!, "base64").toString()) as { sources: string[] }).sources, ["task"]);
+    const long = await builder.transform(`const text: string = "${"x".repeat(3 * 2 ** 20)}";`, "ts", "test");
+    assert.ok(long.length > 3 * 2 ** 20);
+  });
+
+  it("refuses text that does not parse, with the line", async () => {
+    await assert.rejects(
+      builder.transform("const a: number = 1;\nconst b = <;", "tsx", "test"),
+      (error: Error & { code: string }) => {
+        assert.equal(error.code, "code_syntax");
+        assert.match(error.message, /line 2, column 12\)\nconst b = <;\n {11}\^/);
+        return true;
+      },
+    );
+  });
+});
+
+async function refused(order: ReturnType<typeof orderOf>, code: string, detail: RegExp): Promise<void> {
+  await assert.rejects(buildOf(builder, order), (error: Error & { code: string }) => {
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, detail);
+    return true;
+  });
+}
