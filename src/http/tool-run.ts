@@ -7,6 +7,8 @@ export interface ToolRun {
   readonly data: string | null;
   /** A duration, as the caller wrote it; undefined if there is none. */
   readonly timeout: string | undefined;
+  /** Checks the data after the limits were asked, and before the run is counted. @throws {Problem} if the data is not valid */
+  readonly check?: () => Promise<void>;
   /** Cancels the run. */
   readonly signal: AbortSignal;
   /** Called when the run has begun, and never if it is refused. Gives back what the request held. */

@@ -299,6 +299,34 @@ describe("a task that is a tool", () => {
     assert.match(invalid.text, /-32602/);
   });
 
+  it("with slow checks makes no tool of another tenant wait, and is checked only while a window has a run left", async () => {
+    const pattern = "^(a+)+$";
+    const slow = { type: "object", properties: { a: { type: "string", pattern } } };
+    const fast = { type: "object", properties: { n: { type: "number" } } };
+    const limits = { token: { month: 1 } };
+    const hostile = await service.issue({ containers: ["hostile"], can: ["run", "tasks"], limits });
+    for (let at = 0; at < 3; at++) {
+      const json = { code: "() => 1", tool: true, input: { ...slow, title: String(at) } };
+      await service.request("PUT", `/api/tasks/hostile/slow${at}`, { token: hostile, json });
+    }
+    await service.request("PUT", "/api/tasks/acme/quick", { json: { code: "() => 1", tool: true, input: fast } });
+    await using client = await connect("2026");
+    await using attacker = await connect("2026", hostile, "/mcp/hostile");
+    await client.call("quick", { n: 1 });
+    const order: string[] = [];
+    const calling = [0, 1, 2].map(async (at) => {
+      const { text } = await attacker.call(`slow${at}`, { a: `${"a".repeat(40)}!` });
+      assert.match(text, /took longer than 500 ms/);
+      order.push("slow");
+    });
+    assert.equal((await client.call("quick", { n: 1 })).structured["result"], 1);
+    order.push("quick");
+    await Promise.all(calling);
+    assert.deepEqual(order, ["quick", "slow", "slow", "slow"]);
+    assert.equal((await attacker.call("run_code", { code: "1" })).structured["result"], 1);
+    assert.match((await attacker.call("slow0", { a: 1 })).text, /token_limited/);
+  });
+
   it("with a schema that takes for ever is refused in time, while other tools are called", async () => {
     await using client = await connect("2026");
     const input = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };

@@ -31,9 +31,10 @@ export async function callTool(received: McpCall, id: string | number, params: C
         ProtocolErrorCode.InvalidParams,
         `there is no tool ${JSON.stringify(name.slice(0, 128))}; ${toolsOf(received)}`,
       );
-    await checkInput(task, given, received.by.family);
     const data = JSON.stringify(given);
-    return await runTool(received, id, { container: task.container, what: { task: name }, data, timeout: undefined });
+    const check = (): Promise<void> => checkInput(task, given, received.by.family);
+    const run = { container: task.container, what: { task: name }, data, timeout: undefined };
+    return await runTool(received, id, task.input === null ? run : { ...run, check });
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const problem = asProblem(error);

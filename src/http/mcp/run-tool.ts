@@ -14,7 +14,7 @@ import type { ToolResult } from "./tool.ts";
 export async function runTool(
   received: McpCall,
   id: string | number,
-  run: Pick<ToolRun, "container" | "what" | "data" | "timeout">,
+  run: Pick<ToolRun, "container" | "what" | "data" | "timeout" | "check">,
 ): Promise<ToolResult> {
   const { call, by } = received;
   const { incoming, outgoing } = call.env;

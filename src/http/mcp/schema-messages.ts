@@ -9,5 +9,12 @@ export interface SchemaRequest {
 /** The message of the thread when it begins a check. */
 export const READY = "ready";
 
-/** The faults of an input: none if it matches. */
-export type SchemaAnswer = typeof READY | readonly { readonly member: string; readonly detail: string }[];
+/** The end of a check. */
+interface CheckEnd {
+  /** The faults of the input: none if it matches. */
+  readonly faults: readonly { readonly member: string; readonly detail: string }[];
+  /** The processor time of the check. */
+  readonly cpuMs: number;
+}
+
+export type SchemaAnswer = typeof READY | CheckEnd;

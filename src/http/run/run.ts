@@ -93,6 +93,11 @@ export class RunEndpoint {
     }
     let outcome: Outcome | null = null;
     try {
+      if (what.check) {
+        // The check takes time, and a window with nothing left comes before every fault of the data.
+        await this.#lookFirst(call);
+        await what.check();
+      }
       const execution = await this.#beginWith(call, await inputOfTool(call, what, this.#with));
       cancelWith(what.signal, execution);
       what.onBegun();
