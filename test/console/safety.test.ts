@@ -145,6 +145,14 @@ describe("markup that tasks print, throw or are described with", () => {
     await page.keyboard.insertText(`console.log(${text}); return ${text}`);
     await page.keyboard.press("Control+Enter");
     await page.getByRole("region", { name: "Result" }).getByText("<b>bold</b>").first().waitFor();
+    const html = `return new Response(${text}, { headers: { "content-type": "text/html" } })`;
+    await editor.click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(html);
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("region", { name: "Result" }).getByText("A response with status 200, text/html").waitFor();
+    await page.getByRole("region", { name: "Result" }).getByText("<b>bold</b>").waitFor();
+    assert.equal(await page.locator("main b, main img, main script").count(), 0, html);
     for (const [place, heading] of [
       [`runs/markup/${run}`, run],
       ["runs", "Runs"],

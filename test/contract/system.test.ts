@@ -142,6 +142,12 @@ describe("POST /api/check/{container}", () => {
     assert.equal(missing.error?.code, "module_missing");
   });
 
+  it("reports code that exhausts the parser, and answers the next check", async () => {
+    const { error } = await check({ body: `return ${"(".repeat(400_000)}` });
+    assert.equal(error?.code ?? "code_syntax", "code_syntax");
+    assert.deepEqual(await check({ body: "6 * 7" }), { checked: true, error: null });
+  });
+
   it("is for tokens that may run code or keep tasks in the container, and that are not pinned", async () => {
     const tasks = await service.issue({ containers: ["demo"], can: ["tasks"] });
     assert.deepEqual(await check({ body: "6 * 7", token: tasks }), { checked: true, error: null });

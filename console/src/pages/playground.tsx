@@ -1,5 +1,6 @@
 import type { AnsweredRunRecord } from "@caisson/client";
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 
 import { EXAMPLES } from "../examples.ts";
 import { Code } from "../parts/code.tsx";
@@ -17,6 +18,8 @@ import { useSyntaxCheck } from "../syntax-check.ts";
 import { tabStorage } from "../tab-storage.ts";
 
 const KEPT = "caisson.playground";
+/** The part of the result that must be in view after a run. */
+const LEAST_SHOWN_PX = 120;
 
 interface Draft {
   readonly container: string;
@@ -59,6 +62,12 @@ export default function Playground() {
       running.value = null;
     }
   };
+  const results = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // On a phone the result is below the editor, out of view.
+    const isBelow = (results.current?.getBoundingClientRect().top ?? 0) > innerHeight - LEAST_SHOWN_PX;
+    if (isBelow && (record.value !== null || refusal.value !== null)) results.current!.scrollIntoView();
+  }, [record.value, refusal.value]);
   const { container, code, data, query } = draft.value;
   const snippets = snippetsOf(draft.value);
   const fault = useSyntaxCheck(container, code, known.value);
@@ -136,7 +145,7 @@ export default function Playground() {
             </div>
           </details>
         </div>
-        <div class="fields" aria-live="polite">
+        <div class="fields" aria-live="polite" ref={results}>
           {refusal.value !== null && <ErrorNote error={refusal.value} />}
           {record.value === null && refusal.value === null && (
             <p class="empty">The result, the console and the times of a run appear here.</p>
