@@ -46,6 +46,19 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
+/** The codes whose help is the fix of each of their problems. A problem of another code may have another fix. */
+const HELPED: ReadonlySet<ProblemCode> = new Set([
+  "container_busy",
+  "container_restarted",
+  "auth_limited",
+  "draining",
+  "overloaded",
+  "store_unavailable",
+  "node_unavailable",
+  "sandbox_failed",
+  "internal_error",
+]);
+
 /**
  * The error class of failures that clients receive as a problem document (RFC 9457).
  *
@@ -64,6 +77,6 @@ export class Problem extends Error {
     this.code = code;
     this.status = options.status ?? PROBLEMS[code].status;
     this.fault = options.fault ?? PROBLEMS[code].fault;
-    this.options = options;
+    this.options = options.hint === undefined && HELPED.has(code) ? { ...options, hint: PROBLEMS[code].help } : options;
   }
 }

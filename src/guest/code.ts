@@ -1,9 +1,9 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
-import type { ResultHint } from "../wire/result-hints.ts";
 import { usePackages } from "./code-packages.ts";
 import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
 import { contextHint } from "./context-hints.ts";
+import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { beforeSend, send } from "./link.ts";
@@ -17,6 +17,7 @@ import type { Run } from "./run.ts";
 import { probablyUsesContext } from "./scope-context.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
+import { sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { fileNameHint } from "./syntax-hints.ts";
@@ -91,15 +92,18 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
-  emptyHint(value: unknown): ResultHint | null {
+  emptyHint(value: unknown): Emptied | null {
     const shape = this.#shape;
     const isNothing = value === undefined || value === null;
     // The run has reported these.
     if (shape === null && this.#parsed?.hint) return null;
     if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
-    if (value === undefined && shape?.isUnreturned?.()) return "arrow";
+    if (value === undefined && shape?.isUnreturned?.()) return { hint: "arrow", path: "" };
     this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    return isNothing ? this.#emptyHints.nothing : this.#emptyHints.empty;
+    const { nothing, empty, member } = this.#emptyHints;
+    const hint = isNothing ? nothing : empty;
+    if (hint) return { hint, path: "" };
+    return value === undefined && member !== null ? { hint: "member", path: `.${member}` } : null;
   }
 
   explain(fault: FaultMessage): FaultMessage {
@@ -108,7 +112,12 @@ export class Code {
     if (moduleFault) return moduleFault.fault;
     const located = this.#texts.located(fault);
     const { main } = this.#texts;
-    const hint = fault.hint ?? this.#shape?.hintOf?.(fault) ?? contextHint(main, fault) ?? fileNameHint(main);
+    const hint =
+      fault.hint ??
+      this.#shape?.hintOf?.(fault) ??
+      contextHint(main, fault) ??
+      fileNameHint(main) ??
+      sourceHint(main, located);
     return hint === undefined ? located : { ...located, hint };
   }
 

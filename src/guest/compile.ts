@@ -6,6 +6,7 @@ import { countText } from "./compilation-flags.ts";
 import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
+import { grammarHint } from "./grammar-hints.ts";
 import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
@@ -279,7 +280,8 @@ function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFa
   const stack = withNodeStacks(() => String(error.stack));
   // A linking error has its position before the stack. A parse error comes from the loader itself.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) {
-    return syntaxFault(text, inSource({ text: bare, map }, syntaxFailure(error, bare, "")));
+    const failure = inSource({ text: bare, map }, syntaxFailure(error, bare, ""));
+    return syntaxFault(text, failure, grammarHint(text, failure));
   }
   if (!isOfParser(error)) return error;
   return knownFault ?? faultOfModules(codeId) ?? moduleFault(map ? text : bare, error.message);

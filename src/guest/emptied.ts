@@ -1,6 +1,7 @@
 import { types } from "node:util";
 
 import { isPath, type ResultHint } from "../wire/result-hints.ts";
+import { uncurry } from "../wire/uncurry.ts";
 
 /** A longer result is not looked at: finding `{}` in its JSON takes a small part of the time that JSON.stringify took. */
 const MAX_CHARACTERS = 64 * 1024;
@@ -8,13 +9,35 @@ const MAX_CHARACTERS = 64 * 1024;
 const MAX_VALUES = 1_000;
 const MAX_DEPTH = 8;
 
-/** The answer of a function for AWS Lambda. The text is tested, because a getter of the value could be code of the task. */
+/**
+ * The answer of a function for AWS Lambda, or an object with only the members of a Response. The text is tested, because a getter
+ * of the value could be code of the task.
+ */
 const LAMBDA = /^\{"statusCode":\d{3},(?=.*"body":)/s;
+const RESPONSE = /^\{(?=.{0,2000}"status":[1-5]\d\d\b)(?=.*"body":)/s;
+const RESPONSE_NAMES = ["status", "statusText", "headers", "body"];
+const CONVERTED =
+  /\[object (?:Promise|Object|Map|Set|Response|Request|AsyncFunction|(?:Async)?Generator|Array Iterator)\]/;
 
+/** A longer text is not parsed, because other runs of the guest wait meanwhile. */
+const MAX_JSON = 16 * 1024;
+const { parse } = JSON;
+const { isFinite, isNaN } = Number;
+const timeOf = uncurry(Date.prototype, "getTime");
 const { isArray } = Array;
 const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
-const { isBoxedPrimitive, isMap, isMapIterator, isNativeError, isPromise, isProxy, isRegExp, isSet, isSetIterator } =
-  types;
+const {
+  isBoxedPrimitive,
+  isDate,
+  isMap,
+  isMapIterator,
+  isNativeError,
+  isPromise,
+  isProxy,
+  isRegExp,
+  isSet,
+  isSetIterator,
+} = types;
 const plain = Object.prototype;
 const toTag = Symbol.toStringTag;
 
@@ -32,20 +55,46 @@ export interface Emptied {
  * @param text the JSON of the result
  */
 export function emptiedIn(value: unknown, text: string): Emptied | null {
-  if (typeof value !== "object") {
-    return typeof value === "number" && text === "null" ? { hint: "number", path: "" } : null;
-  }
-  if (value === null || text.length > MAX_CHARACTERS) return null;
+  if (typeof value === "number") return text === "null" ? { hint: "number", path: "" } : null;
+  if (value === null || text.length > MAX_CHARACTERS || (typeof value !== "object" && typeof value !== "string"))
+    return null;
   try {
-    if (LAMBDA.test(text)) return { hint: "lambda", path: "" };
-    if (!text.includes("{}")) return null;
-    const search: Search = { left: MAX_VALUES };
-    const found = find(value, "", 0, search);
-    return found && (isPath(found.path) ? found : { ...found, path: "" });
+    if (typeof value === "string") return textHint(value);
+    if (isDate(value)) return text === "null" ? { hint: "date", path: "" } : null;
+    if (LAMBDA.test(text) || (RESPONSE.test(text) && isLikeResponse(value))) return { hint: "lambda", path: "" };
+    const hasNull = text.includes("null");
+    const found = hasNull || text.includes("{}") ? find(value, "", 0, { left: MAX_VALUES }) : null;
+    if (found) return isPath(found.path) ? found : { ...found, path: "" };
+    return text.includes("[object ") ? conversion(text) : null;
   } catch {
     // The task replaced a built-in that is used here.
     return null;
   }
+}
+
+/** What a text is instead of the text that the code probably meant. */
+function textHint(text: string): Emptied | null {
+  if (text.includes("[object ")) return conversion(text);
+  const [first, last] = [text[0], text[text.length - 1]];
+  if (!((first === "{" && last === "}") || (first === "[" && last === "]")) || text.length > MAX_JSON) return null;
+  try {
+    parse(text);
+    return { hint: "jsonText", path: "" };
+  } catch {
+    return null;
+  }
+}
+
+function conversion(text: string): Emptied | null {
+  const found = CONVERTED.exec(text)?.[0];
+  if (found === undefined) return null;
+  return { hint: found === "[object Promise]" ? "promiseText" : "objectText", path: "" };
+}
+
+function isLikeResponse(value: object): boolean {
+  const names = keys(value);
+  for (let index = 0; index < names.length; index += 1) if (!RESPONSE_NAMES.includes(names[index]!)) return false;
+  return true;
 }
 
 interface Search {
@@ -73,6 +122,8 @@ function find(value: object, path: string, depth: number, search: Search): Empti
     const step = isList ? `${path}[${name}]` : `${path}.${name}`;
     if (typeof member === "function") functionAt ??= step;
     else if (member !== undefined) isEmpty = false;
+    if (typeof member === "number" && !isFinite(member)) return { hint: "number", path: step };
+    if (isDate(member) && isNaN(timeOf(member))) return { hint: "date", path: step };
     if (typeof member !== "object" || member === null) continue;
     const found = find(member, step, depth + 1, search);
     if (found) return found;

@@ -6,23 +6,39 @@ const FOR_EACH = /\.forEach\(\s*async\b/;
 /** Bundles read NODE_ENV and do without it. */
 const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 
+const SECRETS = /\bsecrets\s*(?:\.\s*[A-Za-z_]|\[\s*["'])/;
+const STDIN = /\bprocess\.stdin\b|\breadFileSync\(\s*(?:0|["']\/dev\/stdin["'])/;
+/** The end of a text that returns a member: `return order.total;`, `(context) => context.body.name`, `"abc".length`. */
+const MEMBER =
+  /(?:\breturn\s+|=>\s*|^\s*)(?:[A-Za-z_$][\w$]*|"[^"\n]*"|'[^'\n]*')(?:\??\.[A-Za-z_$][\w$]*|\[[^\]\n]{0,40}\]|\([^()\n]{0,80}\))*\??\.([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
+const MAX_END = 500;
+
 /** What a text is likely to have meant if its result is empty. */
 export interface EmptyHints {
   /** For null or nothing. */
   readonly nothing: ResultHint | null;
   /** For 0 and for a list or an object without members. */
   readonly empty: ResultHint | null;
+  /** The name of the member that the text returns at its end; null if it returns none. */
+  readonly member: string | null;
 }
 
-const NONE: EmptyHints = { nothing: null, empty: null };
+const NONE: EmptyHints = { nothing: null, empty: null, member: null };
 
 /** Returns the hints of a text for empty results. Never throws. */
 export function emptyHintsOf(text: string): EmptyHints {
   try {
     if (text.length > MAX_CHARACTERS) return NONE;
     return {
-      nothing: ENVIRONMENT.test(text) ? "environment" : null,
+      nothing: ENVIRONMENT.test(text)
+        ? "environment"
+        : SECRETS.test(text)
+          ? "secret"
+          : STDIN.test(text)
+            ? "stdin"
+            : null,
       empty: FOR_EACH.test(text) ? "forEach" : null,
+      member: MEMBER.exec(text.length > MAX_END ? `;${text.slice(-MAX_END)}` : text)?.[1] ?? null,
     };
   } catch {
     // A task has replaced a method of patterns.

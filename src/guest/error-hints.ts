@@ -40,6 +40,25 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     pattern: /^Failed to parse URL from |^Invalid URL$/,
     hint: "Give the full URL, such as https://example.com/api/users: a task has no page to which a path could be relative.",
   },
+  { pattern: /^sleep is not defined/, hint: "Use await new Promise((resolve) => setTimeout(resolve, ms))." },
+  { pattern: /^Worker is not defined/, hint: 'Use `import { Worker } from "node:worker_threads"`.' },
+  { pattern: /^Assignment to constant variable/, hint: "Declare the variable with let instead of const." },
+  {
+    pattern: /^Maximum call stack size exceeded/,
+    hint: "A function calls itself without end: return from it before the next call, at some depth.",
+  },
+  {
+    pattern: / is not iterable$/,
+    hint: "for ... of, spread and destructuring take a list. For the members of an object, use Object.entries(object).",
+  },
+  {
+    pattern: /^Cannot find module '\/tmp\//,
+    hint: "A task has no files: new Worker(code, { eval: true }) takes the code of a worker as text.",
+  },
+  {
+    pattern: /^Value of "this" must be of type /,
+    hint: "A function was called without its object. If the code returns a function, the service calls it: return its result instead.",
+  },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
@@ -51,12 +70,20 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "Use `export default`, because the code has an import or an export.",
   },
   {
-    pattern: / is not valid JSON$|^Unexpected end of JSON input$|^Expected .* in JSON at position /,
+    pattern: /^Unexpected end of JSON input$/,
+    hint: "The parsed text is empty, or its end is missing. A request without a body has no JSON; for an answer of fetch, await response.text() shows its text.",
+  },
+  {
+    pattern: / is not valid JSON$|^Expected .* in JSON at position /,
     hint: "The parsed text is not JSON. For an answer of fetch, await response.text() shows it.",
   },
   {
     pattern: /^there is no module "\.\.?\//,
     hint: 'Send it with the code: {"code": "...", "modules": {"./name.js": "..."}}.',
+  },
+  {
+    pattern: /^there is no module "https?:/,
+    hint: 'A URL cannot be imported: import the package as "npm:name", or send the text of the URL in modules, as "./name.js".',
   },
   { pattern: /^there is no module "/, hint: BUNDLE_HINT },
   {

@@ -54,11 +54,17 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
   const verb = code === "task_threw" ? "threw" : "called back with";
   const isBare =
     code === "task_threw" && (error === null || (typeof error !== "object" && typeof error !== "function"));
-  const what = !isBare ? text.name : error === null ? "no Error" : `a ${typeof error} and no Error`;
+  const isNothing = error === null || error === undefined;
+  const what = !isBare ? text.name : isNothing ? "no Error" : `a ${typeof error} and no Error`;
   const fault: FaultMessage = { code, detail: `the task ${verb} ${what}: ${text.message}`, error: text };
   const status = statusOf(error);
   if (status !== undefined) fault.status = status;
-  const hint = isBare ? NO_ERROR : (hintOf(text) ?? reservedHint(status));
+  // An object without a stack is no Error.
+  const hint = isBare
+    ? NO_ERROR
+    : (hintOf(text) ??
+      reservedHint(status) ??
+      (code === "task_threw" && text.stack === undefined ? NO_ERROR : undefined));
   if (hint !== undefined) fault.hint = hint;
   return fault;
 }

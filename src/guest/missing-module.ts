@@ -103,7 +103,7 @@ function similarTo(specifier: string, available: readonly string[]): string | nu
 }
 
 /** Returns the number of characters to insert, delete, replace or swap with their neighbour. */
-function distance(a: string, b: string): number {
+export function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row += 1) {

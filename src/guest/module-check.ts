@@ -1,4 +1,5 @@
-import { CodeFault } from "./faults.ts";
+import type { CodeFault } from "./faults.ts";
+import { grammarHint } from "./grammar-hints.ts";
 import { ILLEGAL_RETURN, isCompiled, parseModuleBody, returnOfModule } from "./parse.ts";
 import { type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -39,10 +40,15 @@ export function checkModule(text: string): SyntaxFailure | null {
 export function moduleFault(text: string, message: string): CodeFault {
   if (message !== ILLEGAL_RETURN) {
     const nested = nestedImport(text, message);
-    return nested ? syntaxFault(text, nested, NESTED_HINT) : new CodeFault("code_syntax", message);
+    return nested ? syntaxFault(text, nested, NESTED_HINT) : withHint(text, message);
   }
   const hint = "A module cannot return: use export default for the result, or remove import and export.";
   return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, position: null }, hint);
+}
+
+function withHint(text: string, message: string): CodeFault {
+  const failure = { message, position: null };
+  return syntaxFault(text, failure, grammarHint(text, failure));
 }
 
 const NESTED_HINT =

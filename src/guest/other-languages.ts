@@ -32,6 +32,7 @@ const OTHERS: readonly { pattern: RegExp; verb: "is" | "looks like"; name: strin
   },
   { pattern: /^\s*package\s+\w+\s*\n/, verb: "looks like", name: "Go" },
 ];
+const PUTS = /^\s*puts\s+["'\w]/;
 const RUBY = /^[ \t]*def[ \t]+\w+[^\n]*\n(?:[^]{0,2000}\n)?[ \t]*end[ \t]*$/m;
 
 /** A first line of at least three words and no sign of code. A statement of JavaScript begins with one of the words. */
@@ -46,7 +47,7 @@ export function otherLanguageHint(text: string): string | null {
     const { pattern, verb, name } = OTHERS[index]!;
     if (pattern.test(beginning)) return onlyJavaScript(verb, name);
   }
-  if (RUBY.test(beginning)) return onlyJavaScript("looks like", "Ruby");
+  if (RUBY.test(beginning) || PUTS.test(beginning)) return onlyJavaScript("looks like", "Ruby");
   for (let index = 1; index < PYTHON.length; index += 1) {
     if (PYTHON[index]!.test(beginning)) return onlyJavaScript("looks like", "Python");
   }

@@ -56,11 +56,11 @@ function deliver(run: Run, value: unknown): void {
       if (isStreamed(value)) return stream(run, value, MAX_RESULT_BYTES);
     }
     const json = jsonOf(value);
-    const emptied = typeof value === "string" ? null : emptiedIn(value, json);
+    const emptied = emptiedIn(value, json);
     if (emptied) run.reportHint(emptied.hint, emptied.path);
     else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
       const hint = run.code.emptyHint(value);
-      if (hint) run.reportHint(hint, "");
+      if (hint) run.reportHint(hint.hint, hint.path);
     }
     return run.result(json);
   });

@@ -6,6 +6,7 @@ import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { encodeResultHint, type ResultHint } from "../wire/result-hints.ts";
 import { uncurry } from "../wire/uncurry.ts";
+import type { Emptied } from "./emptied.ts";
 import { encodeFault } from "./faults.ts";
 import { send } from "./link.ts";
 import type { Packages } from "./packages.ts";
@@ -52,7 +53,7 @@ export interface Enterable {
   /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
   mayStall(hasSignal: boolean): boolean;
   /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
-  emptyHint(value: unknown): ResultHint | null;
+  emptyHint(value: unknown): Emptied | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */

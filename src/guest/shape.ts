@@ -43,8 +43,16 @@ function shapeFault(main: object): CodeFault {
   const hint =
     name === undefined
       ? "Export a function, or an object with fetch(request, env, ctx)."
-      : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = ${name}\`.`;
+      : /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)$/.test(name)
+        ? `One function answers all methods, and receives a request only as fetch: \`export default { fetch: ${name} }\`; request.method names the method.`
+        : parametersOf(main, name) === 3
+          ? `Export one function. A function that calls back has two parameters: \`module.exports = (context, callback) => ${name}(context, context, callback)\`.`
+          : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = ${name}\`.`;
   return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint });
+}
+
+function parametersOf(main: object, key: string): number {
+  return (main as Record<string, { readonly length: number }>)[key]!.length;
 }
 
 function isFunction(main: object, key: string): boolean {

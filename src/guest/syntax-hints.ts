@@ -1,5 +1,6 @@
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
+import { grammarHint } from "./grammar-hints.ts";
 import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -51,7 +52,7 @@ function otherText(text: string): string | null {
 
 /** A form: a value with escapes, or code as the value of a member. No JavaScript begins so. */
 const FORM =
-  /^\w{1,64}=[^\s=]*(?:%[0-9a-f]{2}|\+)|^(?:code|source|script)=(?:return|const|let|var|import|export|if|for|throw)\b/i;
+  /^\w{1,64}=[^\s=]*(?:%[0-9a-f]{2}|\+)|^(?=\S*%[0-9a-f]{2}\S*$)[\w.*-]+\+\S+|^(?:code|source|script)=(?:return|const|let|var|import|export|if|for|throw)\b/i;
 
 /** Returns the hint for a text that is the name of a file and nothing else. Many names, such as `task.js`, are expressions. Never throws. */
 export function fileNameHint(text: string): string | undefined {
@@ -86,7 +87,14 @@ function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   if (/^\s*<script\b/i.test(text)) {
     return syntaxFault(text, failure, "Send only the text between the tags.");
   }
-  return syntaxFault(text, failure);
+  if (/^\s*<[?!A-Za-z]/.test(text)) {
+    return syntaxFault(
+      text,
+      failure,
+      "The text is markup, such as XML or HTML. Only JavaScript and TypeScript run here.",
+    );
+  }
+  return syntaxFault(text, failure, grammarHint(text, failure));
 }
 
 /** Returns the offset of the JSX element at which a parser stopped. No parser gets past the first closed element. */

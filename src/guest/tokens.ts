@@ -28,20 +28,36 @@ const OPERATORS = /^(?:return|typeof|case|in|of|delete|void|throw|new|await|yiel
  * guesses whether a slash is a division, so a caller must be able to do without its answer.
  */
 export function tokensOf(text: string): Token[] | null {
-  if (text.length > MAX_CHARACTERS) return null;
+  const { tokens, open, isWhole } = scanTokens(text);
+  return isWhole && open.length === 0 ? tokens : null;
+}
+
+/** The tokens of the beginning of a text. */
+export interface Scanned {
+  readonly tokens: Token[];
+  /** The brackets that are open at its end. The token of a template is the part up to its `${`, and "`" if it has no end. */
+  readonly open: Token[];
+  /** Whether the whole text was read. Otherwise a bracket closes another one, or a template has no end. */
+  readonly isWhole: boolean;
+}
+
+/** Returns the tokens of a text up to its end, or up to the first bracket that closes no other. */
+export function scanTokens(text: string): Scanned {
   const tokens: Token[] = [];
-  /** The open brackets; "`" is the `${` of a template. */
-  const open: string[] = [];
+  const open: Token[] = [];
+  if (text.length > MAX_CHARACTERS) return { tokens, open, isWhole: false };
   let at = 0;
   let startsLine = true;
   const match = (pattern: RegExp): string | null => {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0] ?? null;
   };
-  const add = (kind: Token["kind"], found: string): void => {
-    tokens[tokens.length] = { kind, text: found, at, depth: open.length, startsLine };
+  const add = (kind: Token["kind"], found: string): Token => {
+    const token: Token = { kind, text: found, at, depth: open.length, startsLine };
+    tokens[tokens.length] = token;
     at += found.length;
     startsLine = false;
+    return token;
   };
   /** Reads a part of a template, up to its end or to an expression in it. */
   const addTemplate = (): boolean => {
@@ -50,8 +66,8 @@ export function tokensOf(text: string): Token[] | null {
     const part = match(TEMPLATE);
     at = start;
     if (part === null) return false;
-    add("value", text.slice(start, start + 1 + part.length));
-    if (part.endsWith("{")) open[open.length] = "`";
+    const token = add("value", text.slice(start, start + 1 + part.length));
+    if (part.endsWith("{")) open[open.length] = token;
     return true;
   };
   while (at < text.length) {
@@ -63,12 +79,13 @@ export function tokensOf(text: string): Token[] | null {
     }
     const character = text[at]!;
     if (character === "`") {
-      if (!addTemplate()) return null;
-      continue;
+      if (addTemplate()) continue;
+      open[open.length] = { kind: "mark", text: "`", at, depth: open.length, startsLine };
+      return { tokens, open, isWhole: false };
     }
-    if (character === "}" && open[open.length - 1] === "`") {
+    if (character === "}" && isTemplate(open[open.length - 1])) {
       open.length -= 1;
-      if (!addTemplate()) return null;
+      if (!addTemplate()) return { tokens, open, isWhole: false };
       continue;
     }
     const word = match(WORD);
@@ -79,14 +96,18 @@ export function tokensOf(text: string): Token[] | null {
       const mark = match(MARK)!;
       const closes = CLOSING.indexOf(mark);
       if (closes !== -1) {
-        if (open[open.length - 1] !== OPENING[closes]) return null;
+        if (open[open.length - 1]?.text !== OPENING[closes]) return { tokens, open, isWhole: false };
         open.length -= 1;
       }
-      add("mark", mark);
-      if (OPENING.includes(mark)) open[open.length] = mark;
+      const token = add("mark", mark);
+      if (OPENING.includes(mark)) open[open.length] = token;
     }
   }
-  return open.length === 0 ? tokens : null;
+  return { tokens, open, isWhole: true };
+}
+
+function isTemplate(token: Token | undefined): boolean {
+  return token?.kind === "value";
 }
 
 function beginsPattern(tokens: readonly Token[]): boolean {

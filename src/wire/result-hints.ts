@@ -3,8 +3,10 @@ import { uncurry } from "./uncurry.ts";
 /**
  * What a guest may report about a result that is probably not what the author of the code meant. `envelope` and `comments` are of
  * the code: the text is JSON with the member `code`, or has nothing but comments. `lambda` is an answer as AWS Lambda expects it.
- * `number` is NaN or infinite. `arrow`, `forEach` and `environment` are of code with an empty result: an arrow function that returns
- * nothing, a callback of forEach that nothing awaits, and a variable of the environment. The others are values of which JSON keeps nothing.
+ * `number` is NaN or infinite, and `date` an invalid date. `promiseText` and `objectText` are texts into which a promise or an object was
+ * converted, and `jsonText` is JSON as a text. `arrow`, `forEach`, `environment`, `secret`, `stdin` and `member` are of code with an empty
+ * result: an arrow function that returns nothing, a callback of forEach that nothing awaits, a variable of the environment, a secret, the
+ * standard input, and a member that its value does not have. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -24,6 +26,13 @@ export const RESULT_HINTS = [
   "arrow",
   "forEach",
   "environment",
+  "date",
+  "promiseText",
+  "objectText",
+  "jsonText",
+  "secret",
+  "stdin",
+  "member",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

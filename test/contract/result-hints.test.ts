@@ -162,7 +162,7 @@ describe("any other code", () => {
     "({ a: {}, toJSON() { return {} } })",
     "new (class { toJSON() { return {} } })()",
     "null",
-    "[NaN]",
+    "[null]",
     "({ _events: { end() {} } })",
     "({ statusCode: 404 })",
     "({ a: 1, statusCode: 404, body: '' })",
@@ -200,4 +200,122 @@ describe("any other code", () => {
       assert.equal((await hintOf(code))[1], null);
     });
   }
+});
+
+/** The hint of a run that fails, or whose result is probably not meant. */
+async function hintOfRun(code: string, data?: unknown): Promise<string | null> {
+  const json = { code, ...(data !== undefined && { data }) };
+  return ((await service.request("POST", "/api/runs/hint", { json })).json() as { hint: string | null }).hint;
+}
+
+describe("a result that JSON or a text changes", () => {
+  const rows: readonly [code: string, hint: RegExp | null][] = [
+    ["return { avg: 0 / 0, list: [1] }", /^result\.avg is NaN or infinite\./],
+    ["return { a: { b: [1, 2, Infinity], c: null } }", /^result\.a\.b\[2\] is NaN or infinite\./],
+    ["return { a: null, b: 1 }", null],
+    ["return new Date('x')", /^The result is an invalid date/],
+    ["return [{ at: new Date('x') }]", /^result\[0\]\.at is an invalid date/],
+    ["const get = async () => 1;\nreturn get() + 1", /^The result has the text \[object Promise\]: await/],
+    ["return { text: `total: ${{ a: 1 }}` }", /such as \[object Object\]: add JSON\.stringify\(value\)/],
+    ["return JSON.stringify({ a: 1 })", /a text of JSON.*return the value/],
+    ["return '[draft] a {b}'", null],
+    ["return { status: 404, body: 'no' }", /return new Response\(body/],
+    ["return { status: 404, body: 'no', id: 1 }", null],
+    ["return context.secrets.KEY", /sets secrets/],
+    ["return require('fs').readFileSync(0, 'utf8') || null", /has no stdin/],
+    ["const user = { name: 'x' };\nreturn user.nmae", /no member nmae: check its name/],
+    ["'abc'.lenght", /no member lenght/],
+    ["export default ({ query }) => query.name", /no member name/],
+    ["return undefined", null],
+  ];
+  for (const [code, hint] of rows) {
+    it(`${hint === null ? "has no hint" : "has a hint"}: ${code}`, async () => {
+      const found = await hintOfRun(code);
+      if (hint === null) assert.equal(found, null);
+      else assert.match(found ?? "(no hint)", hint);
+    });
+  }
+});
+
+describe("an error of JavaScript", () => {
+  const rows: readonly [code: string, hint: RegExp][] = [
+    ["const user = {};\nreturn usr.name", /^Did you mean user\?$/],
+    ["consol.log('x')", /^Did you mean console\?$/],
+    ["return totl + 1", /^Nothing declares totl: declare it/],
+    ["await sleep(100)", /setTimeout\(resolve, ms\)/],
+    ["ls -la", /command of a shell/],
+    ["console.lgo('x')", /^Did you mean log\?$/],
+    ["[1].mpa((x) => x)", /^Did you mean map\?$/],
+    ["const r = Object.create(null, {}); const f = async () => 1; const p = f(); p.json()", /write await in front/],
+    ["const o = { a: 1 };\nreturn o.b.c", /^o\.b is undefined here: test it first, or write o\.b\?\.c\.$/],
+    ["const o = null;\nconst { a } = o", /^o is null here: test it first, or write \{ a \} = o \?\? \{\}\.$/],
+    ["return context.body.name", /The request has no data/],
+    ["const { items } = context.body; return items", /The request has no data/],
+    ["return context.query.items.map((x) => x)", /The query has no items: send it in the URL/],
+    ["return context.data.items.length", /context\.data has no items/],
+    ["return context.user.name", /context\.data for the query and the members of the body/],
+    ["return process.env.API_KEY.length", /context\.params and context\.secrets/],
+    ["export default { fetch(request, env) { return new Response(env.KV.get('x')) } }", /env has .* no KV/],
+    [
+      "export default { async fetch(request) { return Response.json(await request.json()) } }",
+      /A request without a body/,
+    ],
+    ["const x = 1; x = 2", /let instead of const/],
+    ["function f() { f() } f()", /calls itself without end/],
+    ["for (const [k] of { a: 1 }) {}", /Object\.entries/],
+    ["throw { reason: 'x' }", /^Throw an Error/],
+    ["throw undefined", /^Throw an Error/],
+    ["throw new Error()", /has no message/],
+    ["export async function GET(request) { return new Response('x') }", /export default \{ fetch: GET \}/],
+    ["module.exports.handler = (event, context, callback) => callback(null, 1)", /has two parameters/],
+    ["import x from 'https://esm.sh/lodash'; export default () => x", /A URL cannot be imported/],
+  ];
+  for (const [code, hint] of rows) {
+    it(`has a hint that its text shows: ${code}`, async () => {
+      assert.match((await hintOfRun(code)) ?? "(no hint)", hint);
+    });
+  }
+
+  it("has no hint if the code throws an error of its own", async () => {
+    assert.equal(await hintOfRun("throw new Error('no such order')"), null);
+  });
+});
+
+describe("a text that does not parse because of its grammar", () => {
+  const rows: readonly [code: string, hint: RegExp][] = [
+    ["const a = 1;\nfunction f(x) {\n  return x;\nconst b = f(a);\nreturn b;", /^The \{ in line 2 has no \}\.$/],
+    ["const o = { a: 1, b: 2\nconst x = 4", /^The \{ in line 1 has no \}\.$/],
+    ["return f(1, [2, 3)", /^The \[ in line 1 has no \] before this \)\.$/],
+    ["return 1)", /^Nothing opens this \)\.$/],
+    ['return "abc', /has no " at its end/],
+    ["return `abc", /^The ` in line 1 has no `\.$/],
+    ["retrun 42", /^Did you mean return\?$/],
+    ["cosnt x = 1", /^Did you mean const\?$/],
+    ["fucntion f() {}", /^Did you mean function\?$/],
+    ["return { a: 1; b: 2 }", /by commas/],
+    ["const x = 5 +; return x", /^A value is missing after \+\.$/],
+    ["return 1 +", /in the middle of a statement/],
+    ["let a = 1; let a = 2", /^Assign to a without const or let/],
+    ["export { foo }", /^Declare foo in the code/],
+    ["yield 1", /function\*/],
+    ["puts 'hello'", /looks like Ruby/],
+    ["<code>1</code>", /markup/],
+    ["return+1%2B1", /The text is a form/],
+  ];
+  for (const [code, hint] of rows) {
+    it(`has a hint: ${code}`, async () => {
+      assert.match((await hintOfRun(code)) ?? "(no hint)", hint);
+    });
+  }
+});
+
+it("a run whose waitUntil work does not end in time has a hint in its record", async () => {
+  const body =
+    "export default (context) => { context.waitUntil(new Promise((done) => setTimeout(done, 60_000))); return 1 }";
+  const answer = await service.request("POST", "/api/runs/late?timeout=100ms", { body });
+  const { run } = answer.json() as { run: string };
+  await service.logLine((line) => line.includes(run) && line.includes("waitUntil"));
+  const record = (await service.request("GET", `/api/runs/late/${run}`)).json() as { status: string; hint: string };
+  assert.equal(record.status, "ok");
+  assert.match(record.hint, /Pass less work to waitUntil/);
 });

@@ -30,5 +30,6 @@ export function exitCause(exit: GuestExit, runs: number): Problem {
     const hint = "Store smaller or fewer files in the temporary folder, or ask the operator to raise --tmp-limit.";
     return new Problem("task_exited", "the task stored more in its temporary folder than its limit", { cause, hint });
   }
-  return new Problem("task_exited", "the task ended its process before it gave a result", { cause });
+  const hint = "Return a result, or throw an error, instead of ending the process.";
+  return new Problem("task_exited", "the task ended its process before it gave a result", { cause, hint });
 }

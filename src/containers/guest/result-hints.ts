@@ -7,11 +7,23 @@ export function unreturnedHint(line: number): string {
 
 /** Returns the hint for a result that is probably not what the author meant. @param path of the value in the result */
 export function resultHint(hint: ResultHint, path: string): string {
+  if (hint === "number" || hint === "date") return inNull(hint, path);
+  if (hint === "member") {
+    return `The result is undefined, which is null in JSON. Perhaps the value has no member ${path.slice(1)}: check its name.`;
+  }
   if (isOther(hint)) return OTHER[hint];
   const { what, fix } = EMPTIED[hint];
   const where = path === "" ? "The result has" : `result${path} is`;
   const effect = hint === "function" ? "which JSON leaves out" : "of which JSON keeps nothing";
   return `${where} ${what}, ${effect}: ${fix}.`;
+}
+
+/** Returns the hint for a value that JSON writes as null. */
+function inNull(hint: "number" | "date", path: string): string {
+  const subject = path === "" ? "The result" : `result${path}`;
+  return hint === "number"
+    ? `${subject} is NaN or infinite. JSON has no such number, so it is null.`
+    : `${subject} is an invalid date, which is null in JSON: check the text that the date was made from.`;
 }
 
 function isOther(hint: ResultHint): hint is keyof typeof OTHER {
@@ -29,10 +41,18 @@ const OTHER = {
   forEach:
     "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",
   environment: "process.env has no variables of yours: use context.params and context.secrets of a task or a token.",
-  number: "The result is NaN or infinite. JSON has no such number, so it is null.",
+  promiseText: "The result has the text [object Promise]: await the promise before you add it to a text.",
+  objectText:
+    "The result has the text of an object, such as [object Object]: add JSON.stringify(value) to a text instead of the value.",
+  jsonText: "The result is a text of JSON, and is sent as a text: return the value, without JSON.stringify.",
+  secret:
+    "The code reads context.secrets, and its result is null. A task or a token sets secrets, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
+  stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
-const EMPTIED: Readonly<Record<Exclude<ResultHint, keyof typeof OTHER>, { what: string; fix: string }>> = {
+const EMPTIED: Readonly<
+  Record<Exclude<ResultHint, keyof typeof OTHER | "number" | "date" | "member">, { what: string; fix: string }>
+> = {
   promise: { what: "a promise", fix: "await it first; for a list, return await Promise.all(list)" },
   map: { what: "a Map", fix: "return Object.fromEntries(map) or [...map]" },
   set: { what: "a Set", fix: "return [...set]" },

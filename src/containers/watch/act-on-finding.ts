@@ -34,10 +34,14 @@ function overLimit(finding: "memory" | "threads" | "processors", limits: Monitor
     });
   }
   if (finding === "threads") {
-    return new Problem("task_exited", `the task started more than the ${threads} threads of its container`);
+    return new Problem("task_exited", `the task started more than the ${threads} threads of its container`, {
+      hint: "Start fewer worker threads, or ask the operator to raise --thread-limit.",
+    });
   }
   const excess = `more than ${cpuCores} processors for ${formatDuration(windowMs(limits))}`;
-  return new Problem("task_exited", `the task used ${excess}, which is the limit of its container`);
+  return new Problem("task_exited", `the task used ${excess}, which is the limit of its container`, {
+    hint: "Compute less at a time, in fewer threads, or ask the operator to raise --cpu-limit.",
+  });
 }
 
 async function endBlocked(
@@ -55,7 +59,7 @@ async function endBlocked(
   const at = mayPrint ? blockedPosition(await guest.interrupt(), codeId) : null;
   const where = at === null ? "" : `, in line ${at.line}${/^task\.[jt]s$/.test(at.file) ? "" : ` of ${at.file}`}`;
   const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${where}`, {
-    hint: "Split long work with await, or ask the operator to raise --block-limit.",
+    hint: "Give the event loop a turn in long loops: await new Promise(setImmediate). Or ask the operator to raise --block-limit.",
     ...(at && { at }),
   });
   guest.crash(restarted, { id: culprit, cause });

@@ -27,6 +27,9 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
     return new Problem(
       "task_timeout",
       "the work that the task passed to waitUntil did not end by the deadline of its run",
+      {
+        hint: "Pass less work to waitUntil, or let the run take longer: its timeout, or --wall-limit of the operator.",
+      },
     );
   }
   const hint = unansweredHint(guestRun);

@@ -61,6 +61,8 @@ export class LogFileSink implements RunLogSink {
     counts.failedUnheard++;
     const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
     const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
+    const { hint } = shown.options;
+    if (hint !== undefined && this.#run?.trace.hint === null) this.#run.trace.hinted(hint);
     this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
     log.lateError(names, shown, this.#failed);
     this.#failed = true;

@@ -1,0 +1,68 @@
+import { nearName } from "./source-hints.ts";
+import { offsetOf, type SyntaxFailure } from "./syntax.ts";
+import { scanTokens, type Scanned, type Token } from "./tokens.ts";
+
+const KEYWORDS =
+  "return const let var function async await import export default class extends throw while switch typeof instanceof continue break catch finally yield delete else for if new try".split(
+    " ",
+  );
+/** A word that begins a statement, so that it cannot stand in an object, in brackets or in a call. */
+const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch|try|do)$/;
+const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
+const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
+
+/** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */
+export function grammarHint(text: string, { message, position }: SyntaxFailure): string | undefined {
+  try {
+    const declared = /^Identifier '(.{1,64})' has already been declared/.exec(message)?.[1];
+    if (declared !== undefined) return `Assign to ${declared} without const or let, or choose another name.`;
+    const exported = /^Export '(.{1,64})' is not defined in module/.exec(message)?.[1];
+    if (exported !== undefined) return `Declare ${exported} in the code, or remove it from the export.`;
+    if (/does not provide an export named/.test(message))
+      return "Import a name that the module exports, or export the name there.";
+    if (!position) return undefined;
+    const at = offsetOf(text, position);
+    const scanned = scanTokens(text.slice(0, at));
+    return hintAt(text, at, message, scanned);
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return undefined;
+  }
+}
+
+function hintAt(text: string, at: number, message: string, { tokens, open }: Scanned): string | undefined {
+  const rest = text.slice(at);
+  const last = tokens[tokens.length - 1];
+  const inner = open[open.length - 1];
+  if (/^["']/.test(rest)) return `The text that begins here has no ${rest[0]} at its end, in the same line.`;
+  const isEnd = rest.trim() === "" || /^Unexpected end of input|^Unterminated template/.test(message);
+  if (isEnd && inner !== undefined) return notClosed(text, inner);
+  if (isEnd) return "The code ends in the middle of a statement.";
+  const near = last?.kind === "word" && !KEYWORDS.includes(last.text) ? nearName(last.text, KEYWORDS) : null;
+  if (near !== null) return `Did you mean ${near}?`;
+  const word = /^[A-Za-z]+/.exec(rest)?.[0] ?? "";
+  if (inner !== undefined && BEGINS.test(word)) return notClosed(text, inner);
+  if (rest[0] === ";" && inner?.text === "{" && isObject(tokens, inner))
+    return "Separate the members of an object by commas.";
+  if (/^[;)\]}]/.test(rest) && last?.kind === "mark" && OPERATOR.test(last.text))
+    return `A value is missing after ${last.text}.`;
+  if (/^[)\]}]/.test(rest)) {
+    return inner === undefined
+      ? `Nothing opens this ${rest[0]}.`
+      : `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
+  }
+  if (word === "yield" || last?.text === "yield")
+    return "yield is valid only in a function*, such as function* numbers() { yield 1 }.";
+  return undefined;
+}
+
+function notClosed(text: string, { text: bracket, at }: Token): string {
+  const line = text.slice(0, at).split("\n").length;
+  return `The ${bracket} in line ${line} has no ${PAIRS[bracket] ?? bracket}.`;
+}
+
+/** Whether a brace begins an object: it follows an operator, a bracket or return. */
+function isObject(tokens: readonly Token[], brace: Token): boolean {
+  const before = tokens[tokens.indexOf(brace) - 1];
+  return before !== undefined && (/^(?:return|default)$/.test(before.text) || /^[=(,:[?]$/.test(before.text));
+}

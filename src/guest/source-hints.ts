@@ -1,0 +1,165 @@
+import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
+import { distance } from "./missing-module.ts";
+
+/** A longer text is not looked at, because other runs of the guest wait meanwhile. */
+const MAX_CHARACTERS = 32 * 1024;
+/** The names that are compared with a wrong one. */
+const MAX_NAMES = 1_000;
+const MAX_NAME_CHARACTERS = 48;
+/** The part of a line in front of a position in which an expression is looked for. */
+const MAX_EXPRESSION = 120;
+
+const NOT_DEFINED = /^([A-Za-z_$][\w$]*) is not defined$/;
+const NO_FUNCTION = /^(.{1,200}?)\.([A-Za-z_$][\w$]*) is not a function$/s;
+const NO_OBJECT = /^Cannot (?:read|set) properties of (undefined|null) \((?:reading|setting) '(.{1,64})'\)$/;
+const NO_PARTS = /^Cannot destructure property '(.{1,64})' of '(.{1,100})' as it is (undefined|null)\.$/s;
+const SHELL = /^\s*(?:ls|cd|cat|pwd|mkdir|rm|cp|mv|node|python3?|whoami|env)(?:[ \t]+[\w./~-]+)*\s*$/;
+const WORD = /[A-Za-z_$][\w$]*/g;
+
+/** Names of the language and of Node that are often misspelt. */
+const GLOBALS =
+  "console fetch JSON Math Object Array Promise String Number Boolean Date Map Set RegExp Error URL URLSearchParams Response Request Headers Buffer process crypto require module exports setTimeout setInterval clearTimeout structuredClone context undefined return function async await const let typeof".split(
+    " ",
+  );
+const { getOwnPropertyNames } = Object;
+const OWNERS = [
+  Array.prototype,
+  String.prototype,
+  Promise.prototype,
+  Map.prototype,
+  Number.prototype,
+  Date.prototype,
+  console,
+  Math,
+  JSON,
+  Object,
+  Array,
+  Promise,
+];
+
+/**
+ * Returns the hint for an error of JavaScript whose reason the text of the code shows: a misspelt name, an `await` that is missing, a
+ * value that is not there. Never throws.
+ *
+ * @param fault with its position in the text
+ */
+export function sourceHint(text: string, { code, error, at }: FaultMessage): string | undefined {
+  try {
+    if (code !== "task_threw" || !error || text.length > MAX_CHARACTERS) return undefined;
+    if (error.message === "" && error.stack !== undefined) return "The error has no message: write new Error(text).";
+    const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
+    const before = at ? line.slice(Math.max(0, at.column - 1 - MAX_EXPRESSION), at.column - 1) : "";
+    if (error.name === "ReferenceError") return ofName(text, error);
+    if (error.name !== "TypeError") return undefined;
+    return ofFunction(text, error) ?? ofMissing(text, error, before);
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return undefined;
+  }
+}
+
+function ofName(text: string, { message }: ErrorMessage): string | undefined {
+  const name = NOT_DEFINED.exec(message)?.[1];
+  if (name === undefined) return undefined;
+  if (SHELL.test(text)) return "The text looks like a command of a shell. Only JavaScript and TypeScript run here.";
+  const near = nearName(name, GLOBALS) ?? nearName(name, namesIn(text));
+  if (near !== null) return `Did you mean ${near}?`;
+  return `Nothing declares ${name}: declare it with const or let, import it, or correct the name.`;
+}
+
+function ofFunction(text: string, { message }: ErrorMessage): string | undefined {
+  const [, owner, name] = NO_FUNCTION.exec(message) ?? [];
+  if (owner === undefined || name === undefined) {
+    return message.endsWith(" is not a function")
+      ? "Check what the name stands for: only a function can be called."
+      : undefined;
+  }
+  if (/^[A-Za-z_$][\w$]*$/.test(owner)) {
+    const made = new RegExp(
+      String.raw`\b(?:const|let|var)\s+${escaped(owner)}\s*=\s*(?!await\b|new\b|function\b|async\b)[\w$.]+\(`,
+    );
+    const isAwaited = /^(?:json|text|blob|arrayBuffer|map|filter|forEach|find|join|slice|reduce|some|every)$/.test(
+      name,
+    );
+    if (isAwaited && made.test(text))
+      return `Perhaps ${owner} is a promise: write await in front of the call that makes it.`;
+  }
+  const known: string[] = [];
+  for (let index = 0; index < OWNERS.length; index += 1) {
+    const names = getOwnPropertyNames(OWNERS[index]);
+    for (let at = 0; at < names.length; at += 1) known[known.length] = names[at]!;
+  }
+  const near = nearName(name, known);
+  if (near !== null) return `Did you mean ${near}?`;
+  return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
+}
+
+function ofMissing(text: string, { message }: ErrorMessage, before: string): string | undefined {
+  const [, kind, member] = NO_OBJECT.exec(message) ?? [];
+  const [, part, whole, partKind] = NO_PARTS.exec(message) ?? [];
+  const what = whole ?? expressionIn(before);
+  const is = kind ?? partKind;
+  if (is === undefined) return undefined;
+  if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
+  const data = dataHint(what);
+  if (data !== undefined) return data;
+  const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
+  return `${what} is ${is} here: test it first${access}.`;
+}
+
+/** Returns the hint for a part of the context, or of the environment, that the run does not have. */
+function dataHint(expression: string): string | undefined {
+  if (/(?:^|\.)body$/.test(expression) && !/\bres(?:ponse)?\./.test(expression)) {
+    return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}}, or as the body of a named task.';
+  }
+  const [, owner, name] = /(?:^|\.)(query|data|params|headers|env)\.([\w$]+)$/.exec(expression) ?? [];
+  if (expression.startsWith("process.env.")) {
+    return "process.env has no variables of yours: use context.params and context.secrets of a task or a token.";
+  }
+  if (owner === "env")
+    return `env has the params and the secrets of the task or the token, and no ${name}. A task has no bindings.`;
+  if (owner === "query") return `The query has no ${name}: send it in the URL, as ?${name}=..., or test it first.`;
+  if (owner === "data") return `context.data has no ${name}: it has the query and the members of the body.`;
+  if (owner !== undefined) return `${owner} has no ${name}: test it first.`;
+  if (/^(?:context|ctx)\.[\w$]+$/.test(expression)) {
+    return "The context has context.data for the query and the members of the body, context.body, context.query, context.headers, context.params and context.secrets.";
+  }
+  return undefined;
+}
+
+/** Returns the expression at the end of a text that ends with a dot or a bracket, or null. */
+function expressionIn(before: string): string | null {
+  return (
+    /(?:^|[^\w$.\])])([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|\[[^\][]{1,40}\])*)\s*(?:\.|\[["']?)\s*$/.exec(
+      before,
+    )?.[1] ?? null
+  );
+}
+
+function namesIn(text: string): string[] {
+  const names: string[] = [];
+  const words = new RegExp(WORD.source, "g");
+  for (let found = words.exec(text); found && names.length < MAX_NAMES; found = words.exec(text)) {
+    if (!names.includes(found[0])) names[names.length] = found[0];
+  }
+  return names;
+}
+
+/** Returns the name that another one probably is a misspelling of, or null. */
+export function nearName(name: string, names: readonly string[]): string | null {
+  if (name.length > MAX_NAME_CHARACTERS || name.length < 2) return null;
+  let best: string | null = null;
+  let least = name.length < 3 ? 1 : name.length < 6 ? 2 : 3;
+  for (let index = 0; index < names.length && index < MAX_NAMES; index += 1) {
+    const other = names[index]!;
+    if (other === name || Math.abs(other.length - name.length) >= least || other.length < 2) continue;
+    const differs = distance(name.toLowerCase(), other.toLowerCase());
+    if (differs >= least || other.length > MAX_NAME_CHARACTERS) continue;
+    [best, least] = [other, differs];
+  }
+  return best;
+}
+
+function escaped(name: string): string {
+  return name.replaceAll("$", "\\$");
+}
