@@ -8,6 +8,8 @@ export interface Capacity {
   readonly containersOfFamily: number;
   /** The maximum number of spare guests, to which the pool grows when many containers are created. */
   readonly spares: number;
+  /** The maximum number of guests that are started at once. */
+  readonly starts: number;
   /** The maximum number of guests in the sandbox, including ending guests and those of the self-test. */
   readonly guests: number;
   /** The maximum number of client connections. */
@@ -19,6 +21,7 @@ export interface Capacity {
 }
 
 export interface Machine {
+  readonly processors: number;
   readonly freeBytes: number;
   /** The maximum number of file descriptors of the service's process; `null` for no limit. */
   readonly descriptors: number | null;
@@ -37,6 +40,8 @@ const SPARES_PER_SIZE = 8;
 const SPARE_BYTES = 30 * 2 ** 20;
 /** The share of free memory that spares beyond the pool's size may use. */
 const SPARE_MEMORY_SHARE = 1 / 16;
+/** A start waits for a fifth of its time, so one more than there are processors keeps all of them busy. */
+const FURTHER_STARTS = 1;
 /** The factor for ending guests: as many guests may be ending as replace them. */
 const ENDING = 2;
 /** The number of guests of the self-test, which run before any other. */
@@ -60,7 +65,7 @@ const LEAST_NETWORK_CONNECTIONS = 64;
 /** Computes the share of this machine that a service with these settings uses. */
 export function capacityOf(
   { maxContainers, tokenContainers, pool }: Pick<Config, "maxContainers" | "tokenContainers" | "pool">,
-  { freeBytes, descriptors: limit }: Machine,
+  { processors, freeBytes, descriptors: limit }: Machine,
 ): Capacity {
   const containers = maxContainers ?? Math.max(LEAST_CONTAINERS, Math.floor(freeBytes / CONTAINER_BYTES));
   const grown = Math.min(pool * (SPARES_PER_SIZE - 1), Math.floor((freeBytes * SPARE_MEMORY_SHARE) / SPARE_BYTES));
@@ -75,6 +80,7 @@ export function capacityOf(
     containers,
     containersOfFamily: tokenContainers ?? Math.min(CONTAINERS_OF_FAMILY, Math.ceil(containers / 2)),
     spares,
+    starts: processors + FURTHER_STARTS,
     guests: (containers + spares) * ENDING + PROBES,
     connections,
     connectionsOfNetwork: Math.max(LEAST_NETWORK_CONNECTIONS, Math.floor(connections / NETWORK_PARTS)),

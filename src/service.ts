@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import type { Server } from "node:http";
-import { freemem } from "node:os";
+import { availableParallelism, freemem } from "node:os";
 import path from "node:path";
 
 import { CopiedDatabases } from "./backup/backup-source.ts";
@@ -117,7 +117,11 @@ async function wire(
   const log = openLog(config.logLevel);
   const lost = Promise.withResolvers<Error>();
   const resources = sandboxOptions(config);
-  const capacity = capacityOf(config, { freeBytes: freemem(), descriptors: descriptorLimit() });
+  const capacity = capacityOf(config, {
+    processors: availableParallelism(),
+    freeBytes: freemem(),
+    descriptors: descriptorLimit(),
+  });
   // Started here and awaited below, because it takes longer than any other step.
   const opening = openSandbox({ ...resources, mostGuests: capacity.guests }, lost.resolve);
   // Awaited below; until then, suppress the unhandled-rejection warning.
@@ -178,7 +182,11 @@ async function wire(
   refuseOpenWall(checks);
 
   const pool = closers.adopt(
-    new Pool(launch, config.pool, { most: capacity.spares, demandMs: config.poolWindow }),
+    new Pool(launch, config.pool, {
+      most: capacity.spares,
+      startsAtOnce: capacity.starts,
+      demandMs: config.poolWindow,
+    }),
     (open) => open.close(),
   );
   const containers = closers.adopt(

@@ -5,7 +5,7 @@ import { capacityOf, type Machine } from "../src/capacity.ts";
 
 const GIB = 2 ** 30;
 const DEFAULTS = { maxContainers: null, tokenContainers: null, pool: 4 };
-const MACHINE: Machine = { freeBytes: 24 * GIB, descriptors: 65_536 };
+const MACHINE: Machine = { processors: 2, freeBytes: 24 * GIB, descriptors: 65_536 };
 
 describe("the capacity of a service", () => {
   it("grows with the free memory, and is never less than eight containers", () => {
@@ -19,6 +19,13 @@ describe("the capacity of a service", () => {
   it("lets the pool grow to eight times its size while memory is free, and never below its size", () => {
     assert.deepEqual([spares(4, 24 * GIB), spares(4, 2 * GIB), spares(4, 0.1 * GIB)], [32, 8, 4]);
     assert.deepEqual([spares(0, 24 * GIB), spares(1, 24 * GIB)], [0, 8]);
+  });
+
+  it("starts one guest more at once than there are processors", () => {
+    assert.deepEqual(
+      [capacityOf(DEFAULTS, MACHINE).starts, capacityOf(DEFAULTS, { ...MACHINE, processors: 16 }).starts],
+      [3, 17],
+    );
   });
 
   it("leaves descriptors for guests beside the connections of clients and of tasks, or takes half of them", () => {

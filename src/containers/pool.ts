@@ -20,8 +20,6 @@ interface Demand extends Pick<Taker, "holder" | "replaces"> {
 
 interface Waiter extends PromiseWithResolvers<Taken>, Taker {}
 
-/** The maximum number of starts at once. More would only slow each other down, because a start is mostly processor time. */
-const STARTS_AT_ONCE = 2;
 /** The delay before a refill. A spawn blocks for one or two milliseconds, and the run that took the spare goes first. */
 const REFILL_DELAY_MS = 10;
 /** The time between attempts to refill after a start has failed, if no run waits. */
@@ -50,6 +48,8 @@ const KEPT_PART = 1 / 4;
 const STOPPED = new Problem("sandbox_failed", "the service stopped before the run could begin");
 
 export interface PoolOptions {
+  /** The maximum number of starts at once. More than the machine has processors for would only slow each other down. */
+  readonly startsAtOnce?: number;
   /** The maximum number of spares under high demand. */
   readonly most?: number;
   /**
@@ -69,6 +69,7 @@ export class Pool {
   readonly #launch: () => Promise<Guest>;
   readonly #size: number;
   readonly #most: number;
+  readonly #startsAtOnce: number;
   readonly #demandMs: number;
   readonly #spares: Guest[] = [];
   /** The latest demand, oldest first. */
@@ -85,11 +86,12 @@ export class Pool {
   constructor(
     launch: () => Promise<Guest>,
     size: number,
-    { most = size, demandMs = 30_000, now = () => performance.now() }: PoolOptions = {},
+    { most = size, startsAtOnce = 2, demandMs = 30_000, now = () => performance.now() }: PoolOptions = {},
   ) {
     this.#launch = launch;
     this.#size = size;
     this.#most = most;
+    this.#startsAtOnce = startsAtOnce;
     this.#demandMs = demandMs;
     this.#now = now;
   }
@@ -134,7 +136,7 @@ export class Pool {
   /** Starts missing guests, and ends spares that the demand no longer needs. */
   fill(): void {
     while (this.#missing() < 0) this.#spares.pop()!.end(REPLACED);
-    while (!this.#closed && this.#starting < STARTS_AT_ONCE && this.#starting < this.#missing()) {
+    while (!this.#closed && this.#starting < this.#startsAtOnce && this.#starting < this.#missing()) {
       this.#starting++;
       void this.#start();
     }
