@@ -33,7 +33,12 @@ export class MalformedRequests {
   track({ socket }: IncomingMessage, response: ServerResponse): void {
     const last = this.#last.get(socket)?.response;
     // Node sends answers in order, so all earlier answers have been sent when the last answer has.
-    this.#last.set(socket, { response, previous: last && !last.closed ? last : null });
+    const exchange = { response, previous: last && !last.closed ? last : null };
+    this.#last.set(socket, exchange);
+    // Otherwise each idle connection would keep its last request, and V8 would copy these requests at each collection.
+    response.on("close", () => {
+      if (this.#last.get(socket) === exchange) this.#last.delete(socket);
+    });
   }
 
   /** @param error from Node's `clientError` event: an error of the parser, a timeout, or an error of the connection. */
