@@ -73,7 +73,11 @@ export class Problem extends Error {
   readonly options: ProblemOptions;
 
   constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    // Nothing reads the stack of a problem. V8 takes as long to make one as to refuse a run.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(detail, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.status = options.status ?? PROBLEMS[code].status;
     this.fault = options.fault ?? PROBLEMS[code].fault;
