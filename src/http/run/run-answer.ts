@@ -9,18 +9,14 @@ import { problemAnswer } from "../problem.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { endAnswer } from "../read-body.ts";
 import { growingHold, holdBytes, holdUnread, mustBeRead } from "../unread.ts";
+import { writeHeadWith } from "../write-head.ts";
+import { JSON_LINES, JSON_TYPE, linesOf, SAFETY_HEADERS, sandboxHeaders } from "./answer-lines.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Buffered, Outcome, Streamed } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
 import { type AnswerPart, piecesOf } from "./result-json.ts";
 
 const BODILESS = new Set([204, 304]);
-const JSON_TYPE = ["Content-Type", "application/json"];
-/** The sandbox gives a task's page no origin, so that it cannot act in the origin of the service and its console. */
-const SANDBOX = "sandbox allow-scripts allow-forms";
-/** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
-const SANDBOX_OF_KEY = "sandbox allow-forms";
-
 /** The bytes of an answer that are written at once. Escapes of a record can make six times as many of them. */
 const BYTES_AT_ONCE = 65_536;
 
@@ -106,8 +102,8 @@ export class RunAnswer {
   sendProblem(error: unknown): void {
     const { status, headers, body } = problemAnswer(error, this.run);
     const bytes = Buffer.byteLength(body);
-    const length = ["Content-Length", String(bytes)];
-    this.#response.writeHead(status, [...headers, ...this.#headers(), ...length, "Cache-Control", "no-store"]);
+    headers.push("Content-Length", String(bytes));
+    writeHeadWith(this.#response, status, this.#lines(), headers);
     // The error of a task may be large.
     holdUnread(this.#response, this.#owner, bytes);
     endAnswer(this.#response, body);
@@ -184,11 +180,10 @@ export class RunAnswer {
   }
 
   #sendJson({ json, hint: ofResult }: Buffered): void {
-    const headers = this.#headers();
+    const headers = ["Content-Length", String(json.length)];
     const hint = ofResult ?? this.queryHint;
     if (hint !== null) headers.push("Caisson-Hint", hint);
-    headers.push("Cache-Control", "no-store", "Content-Length", String(json.length), ...JSON_TYPE);
-    this.#response.writeHead(200, headers);
+    writeHeadWith(this.#response, 200, this.#lines() + JSON_LINES, headers);
     // A big answer is in memory until the client has read it.
     holdUnread(this.#response, this.#owner, json.length);
     // A Latin-1 string has the same bytes. Node writes head and body in one piece if the body is a string. Of a large string it
@@ -264,16 +259,16 @@ export class RunAnswer {
       this.run,
       "Server-Timing",
       this.#serverTiming(),
-      "X-Content-Type-Options",
-      "nosniff",
-      "Referrer-Policy",
-      "no-referrer",
-      "Content-Security-Policy",
-      this.#hasKey ? SANDBOX_OF_KEY : SANDBOX,
+      ...SAFETY_HEADERS,
+      ...sandboxHeaders(this.#hasKey),
       ...rateLimitHeaders(this.usage),
       ...VERSION_HEADERS,
       ...cors,
     ];
+  }
+
+  #lines(): string {
+    return linesOf(this.run, { timing: this.#serverTiming(), usage: this.usage, hasKey: this.#hasKey });
   }
 
   /** Returns the `Server-Timing` value (W3C), in milliseconds up to the head of the answer. */
