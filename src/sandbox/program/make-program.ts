@@ -8,7 +8,6 @@ import { text } from "node:stream/consumers";
 import { SEAL, sealLibrary } from "../plan/seal.ts";
 import type { Architecture } from "../seccomp/system-calls.ts";
 import { cachedFile } from "./cached-file.ts";
-import { programTexts } from "./program-texts.ts";
 
 /** The module type of the .js files in each folder. Node reads it from the nearest package.json, which is one of these. */
 const PARTS = { guest: "commonjs", "guest/network": "module" };
@@ -28,6 +27,8 @@ export async function makeProgram(folder: string): Promise<void> {
     await makeFolder(path.join(folder, part));
     await makeFile(path.join(folder, part, "package.json"), `${JSON.stringify({ type })}\n`);
   }
+  // Loaded only by the process that makes the files, because the texts stay in its memory.
+  const { programTexts } = await import("./program-texts.ts");
   const texts = await programTexts();
   await makeFile(path.join(folder, MAIN), texts.main);
   await makeFile(path.join(folder, "guest/program.js"), texts.program);
