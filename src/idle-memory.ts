@@ -11,6 +11,8 @@ export interface IdleMemoryOptions {
   readonly leastGrowthBytes?: number;
 }
 
+/** How long the process must be idle before the first collection, in milliseconds. */
+const AFTER_START_MS = 700;
 /** An idle process spends less than this part of its time in the event loop. */
 const MOST_USE = 0.02;
 
@@ -26,20 +28,28 @@ export function releaseMemoryWhenIdle({
   leastGrowthBytes = 64 * 2 ** 20,
 }: IdleMemoryOptions = {}): () => void {
   const collect = collector();
-  let least = process.memoryUsage.rss();
+  /** The memory of the process after the last collection, or less; 0 before the first one. */
+  let least = 0;
   let use = performance.eventLoopUtilization();
-  const timer = setInterval(() => {
+  const check = (): void => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, use);
     use = now;
     const bytes = process.memoryUsage.rss();
-    least = Math.min(least, bytes);
+    if (least > 0) least = Math.min(least, bytes);
     if (utilization > MOST_USE || bytes - least < leastGrowthBytes) return;
+    if (least === 0) {
+      clearInterval(timer);
+      timer = setInterval(check, idleMs).unref();
+    }
     // What is in use then is the new measure, so that memory in use is not collected again and again.
+    least = bytes;
     void collect({ type: "major", execution: "async", flavor: "last-resort" }).then(
       () => (least = process.memoryUsage.rss()),
     );
-  }, idleMs).unref();
+  };
+  // A start leaves a third of its heap as garbage, which is collected as soon as the service is idle.
+  let timer = setInterval(check, Math.min(idleMs, AFTER_START_MS)).unref();
   return () => clearInterval(timer);
 }
 

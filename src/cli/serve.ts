@@ -7,6 +7,7 @@ import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import { releaseMemoryWhenIdle } from "../idle-memory.ts";
 import type { Service } from "../service.ts";
+import { limitYoungGeneration } from "../young-generation.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import { load } from "./load.ts";
@@ -36,6 +37,7 @@ export function serveCommand(): Command {
       const { startService } = await load(import("../service.ts"));
       // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
+      limitYoungGeneration();
       const service = await startService(config, { origins, unknownVariables: faults });
       releaseMemoryWhenIdle();
       process.stdout.write(banner(service));
