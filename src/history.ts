@@ -3,6 +3,7 @@ import path from "node:path";
 import type { Config } from "./config.ts";
 import { StoredAudit } from "./records/audit/stored-audit.ts";
 import { openRecordStore } from "./records/days/day-store.ts";
+import { KeptClock } from "./records/kept-clock.ts";
 import { moveHistory } from "./records/move-history.ts";
 import { refuseNewerHistory } from "./records/newer-history.ts";
 import { RecordThreads } from "./records/record-threads.ts";
@@ -41,9 +42,11 @@ export async function openHistory(
   refuseNewerHistory(own);
   await using closers = new AsyncDisposableStack();
   const threads = closers.adopt(new RecordThreads(own), (open) => open.close());
-  const usage = closers.adopt(new StoredUsage(threads, { ...config, onFailure }), (open) => open.close());
+  const clock = KeptClock.of(own);
+  const options = { ...config, onFailure, keptNow: (nowMs: number): number => clock.now(nowMs) };
+  const usage = closers.adopt(new StoredUsage(threads, options), (open) => open.close());
   const recordStore = closers.adopt(openRecordStore(path.join(own, "runs"), threads, config), (open) => open.close());
-  const audit = closers.adopt(new StoredAudit(threads, { ...config, onFailure }), (open) => open.close());
+  const audit = closers.adopt(new StoredAudit(threads, options), (open) => open.close());
   const opened = closers.move();
   return { folder: own, threads, usage, recordStore, audit, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

@@ -4,6 +4,7 @@ import { workerData } from "node:worker_threads";
 import { type AuditRequest, AuditWriter } from "./audit/audit-writer.ts";
 import { DayWriter } from "./days/day-writer.ts";
 import type { WriteRequest as RunsRequest, WriterSettings } from "./days/messages.ts";
+import { KeptClock } from "./kept-clock.ts";
 import type { RecordThreadData } from "./record-threads.ts";
 import { serveRequests } from "./serve-requests.ts";
 import { usageFile } from "./usage/usage-file.ts";
@@ -13,12 +14,15 @@ const { folder, process: name } = workerData as RecordThreadData;
 const usage = new UsageWriter(usageFile(folder), name);
 const audit = new AuditWriter(path.join(folder, "audit.sqlite"));
 let days: DayWriter | null = null;
+/** Before this process has written a file. */
+const clock = KeptClock.of(folder);
+const keptNow = (): number => clock.now(Date.now());
 
 // Each request is short, or does one step of its work, because the answer to a change waits for the audit.
 serveRequests({
   usage: (request: WriteRequest) => usage.fulfil(request),
   audit: (request: AuditRequest) => audit.fulfil(request),
-  runs: ({ settings, batch }: RunsRequest) => (days ??= new DayWriter(settings)).write(batch, Date.now()),
-  oldRuns: (settings: WriterSettings) => (days ??= new DayWriter(settings)).check(Date.now()),
+  runs: ({ settings, batch }: RunsRequest) => (days ??= new DayWriter(settings)).write(batch, keptNow()),
+  oldRuns: (settings: WriterSettings) => (days ??= new DayWriter(settings)).check(keptNow()),
   closeRuns: () => days?.close(),
 });

@@ -4,6 +4,7 @@ import { it } from "node:test";
 
 import { assertProblem } from "./problem.ts";
 import { type Home, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 
 /** The library of the package faketime, which gives a program another wall clock. */
 const [LIBRARY] = globSync("/usr/lib/*/faketime/libfaketime.so.1");
@@ -24,6 +25,10 @@ async function issue(service: Service, claims: object): Promise<{ token: string;
     json: { containers: ["c"], expiresIn: "1h", ...claims },
   });
   return answer.json() as { token: string; jti: string };
+}
+
+async function listed(service: Service, path: string): Promise<string> {
+  return (await service.request("GET", path)).text;
 }
 
 async function withService<T>(starting: Promise<Service>, act: (service: Service) => Promise<T>): Promise<T> {
@@ -63,6 +68,30 @@ it(
       }
       const answer = await service.run("c", "(context) => context.secrets.KEY", { token: kept.token });
       assert.equal(`${answer.status} ${answer.text}`, '200 "kept"');
+    });
+  },
+);
+
+it(
+  "one start with a clock that is a year ahead deletes no record of a run, no usage and no entry of the audit",
+  { skip: LIBRARY === undefined ? "faketime is not installed" : false },
+  async () => {
+    await using home = await makeHome();
+    const run = await withService(startService(NO_WALL, home), async (service) => {
+      await issue(service, { description: "early" });
+      return (await service.run("early", "console.log(1); return 1")).headers["caisson-run"]!;
+    });
+    await withService(startAhead("+400d", home), async (service) => {
+      await service.run("late", "1");
+      await issue(service, {});
+      // The deletion of old days ends before further records are written.
+      await until(async () => (await listed(service, "/api/runs/late")).includes('"ok"'), "the record is listed");
+    });
+    await withService(startService(NO_WALL, home), async (service) => {
+      assert.match(await listed(service, "/api/runs/early"), new RegExp(run));
+      assert.match(await listed(service, "/api/usage"), /"container":"early"/);
+      const { entries } = (await service.request("GET", "/api/audit")).json() as { entries: object[] };
+      assert.equal(entries.length, 2);
     });
   },
 );

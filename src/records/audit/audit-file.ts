@@ -63,8 +63,11 @@ export class AuditFile {
     }
   }
 
-  /** @throws the error of SQLite; then nothing was changed. */
-  add({ atMs, action, by, family, client, details }: AuditRow): void {
+  /**
+   * @param keptNowMs the time that decides which entries are old
+   * @throws the error of SQLite; then nothing was changed.
+   */
+  add({ atMs, action, by, family, client, details }: AuditRow, keptNowMs: number = atMs): void {
     const { statements } = this.#database;
     const counts = this.#database.transaction(() => {
       statements.add.run(atMs, action, by, family, client, details);
@@ -73,7 +76,7 @@ export class AuditFile {
       const excess = Math.min(Math.max(0, count - most), DELETED_AT_ONCE);
       const changes: [string, number][] = [[family, count]];
       if (excess > 0) changes.push([family, count - Number(statements.removeOldest.run(family, excess).changes)]);
-      changes.push(...this.#removeOld(atMs - this.#bounds.keptMs, new Map(changes)));
+      changes.push(...this.#removeOld(keptNowMs - this.#bounds.keptMs, new Map(changes)));
       return changes;
     });
     // After the commit, because a transaction that fails changes nothing.

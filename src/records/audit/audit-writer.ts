@@ -4,8 +4,8 @@ import { auditBounds, AuditFile, type AuditRow } from "./audit-file.ts";
 import type { AuditPage, AuditQuery } from "./audit.ts";
 
 export type AuditRequest =
-  /** `entries`: the most entries of administrators; a family has a tenth. */
-  | { readonly kind: "add"; readonly row: AuditRow; readonly entries: number }
+  /** `keptNowMs`: the time that decides which entries are old; `entries`: the most entries of administrators; a family has a tenth. */
+  | { readonly kind: "add"; readonly row: AuditRow; readonly keptNowMs: number; readonly entries: number }
   | { readonly kind: "list"; readonly query: AuditQuery; readonly entries: number }
   | { readonly kind: "close" };
 
@@ -45,7 +45,7 @@ export class AuditWriter {
     }
     this.#file ??= AuditFile.open(this.#path, auditBounds(request.entries));
     if (request.kind === "list") return this.#file.list(request.query);
-    this.#file.add(request.row);
+    this.#file.add(request.row, request.keptNowMs);
     return null;
   }
 

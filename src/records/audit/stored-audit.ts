@@ -17,6 +17,8 @@ export interface AuditOptions extends Pick<RecordConfig, "auditEntries" | "diskQ
   /** Called when the writer fails for the first time after it worked. The message may contain a path, for the log only. */
   readonly onFailure?: (error: Error) => void;
   readonly now?: () => number;
+  /** Returns the time that decides which entries are old; by default the time of the new entry. */
+  readonly keptNow?: (nowMs: number) => number;
 }
 
 /** Writes entries in another thread. A full or damaged disk costs entries, which are counted, and fails no change. */
@@ -24,6 +26,7 @@ export class StoredAudit implements Audit {
   readonly #writer: Channel<AuditRequest, AuditReply>;
   readonly #onFailure: (error: Error) => void;
   readonly #now: () => number;
+  readonly #keptNow: (nowMs: number) => number;
   readonly #entries: number;
   /** The entries that wait for the disk. The rate of changes bounds them too, but a disk can stop. */
   readonly #waiting: WaitingBytes;
@@ -32,13 +35,17 @@ export class StoredAudit implements Audit {
   #setAside: string[] = [];
 
   /** @param threads must be closed after this. */
-  constructor(threads: RecordThreads, { auditEntries, diskQueue, onFailure = () => {}, now = Date.now }: AuditOptions) {
+  constructor(
+    threads: RecordThreads,
+    { auditEntries, diskQueue, onFailure = () => {}, now = Date.now, keptNow = (nowMs) => nowMs }: AuditOptions,
+  ) {
     this.#entries = auditEntries;
     this.#waiting = new WaitingBytes(diskQueue);
     // First, because the answer to a change waits for its entry.
     this.#writer = threads.writer("audit", true);
     this.#onFailure = onFailure;
     this.#now = now;
+    this.#keptNow = keptNow;
   }
 
   get losses(): AuditLosses {
@@ -54,9 +61,10 @@ export class StoredAudit implements Audit {
       this.#lost++;
       return;
     }
-    const row = { atMs: this.#now(), action, by, family: holder, client, details: bounded };
+    const atMs = this.#now();
+    const row = { atMs, action, by, family: holder, client, details: bounded };
     this.#waiting.add(holder, bytes);
-    const writing = this.#write({ kind: "add", row, entries: this.#entries });
+    const writing = this.#write({ kind: "add", row, keptNowMs: this.#keptNow(atMs), entries: this.#entries });
     await Promise.race([writing.finally(() => this.#waiting.release(holder, bytes)), patience()]);
   }
 

@@ -28,6 +28,8 @@ export interface UsageOptions extends Pick<
   readonly onFailure?: (error: Error) => void;
   readonly flushMs?: number;
   readonly now?: () => number;
+  /** Returns the time that decides which counts are old; by default the time itself. */
+  readonly keptNow?: (nowMs: number) => number;
 }
 
 /** Counts in memory, and adds the counts to a file in another thread. A fault of the file costs counts, and never a run. */
@@ -42,6 +44,7 @@ export class StoredUsage implements Usage {
   readonly #reader: Channel<ReadRequest, ReadReply>;
   readonly #onFailure: (error: Error) => void;
   readonly #now: () => number;
+  readonly #keptNow: (nowMs: number) => number;
   readonly #timer: NodeJS.Timeout;
   /** The batch that the writer has not acknowledged. It is sent again until it is. */
   #unwritten: CellBatch | null = null;
@@ -55,7 +58,7 @@ export class StoredUsage implements Usage {
   /** @param threads must be closed after this. One process may use their folder at a time. */
   constructor(
     threads: RecordThreads,
-    { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now, ...bounds }: UsageOptions,
+    { onFailure = () => {}, flushMs = FLUSH_MS, now = Date.now, keptNow = (nowMs) => nowMs, ...bounds }: UsageOptions,
   ) {
     this.#cells = new UsageCells(cellBounds(bounds));
     this.#places = new ReadPlaces(bounds, "reads of usage");
@@ -65,6 +68,7 @@ export class StoredUsage implements Usage {
     this.#reader = threads.reader("usage");
     this.#onFailure = onFailure;
     this.#now = now;
+    this.#keptNow = keptNow;
     this.#tidiedMs = now();
     this.#timer = setInterval(() => this.#tick(), flushMs).unref();
   }
@@ -114,7 +118,7 @@ export class StoredUsage implements Usage {
   #tick(): void {
     if (this.#flushing) return;
     if (this.#cells.waiting > 0 || this.#unwritten) void this.flush();
-    if (this.#hasOpened && this.#now() - this.#tidiedMs >= TIDY_MS) void this.#tidy();
+    if (this.#hasOpened && Math.abs(this.#now() - this.#tidiedMs) >= TIDY_MS) void this.#tidy();
   }
 
   async #flush(): Promise<void> {
@@ -136,7 +140,7 @@ export class StoredUsage implements Usage {
   async #tidy(): Promise<void> {
     const nowMs = this.#now();
     this.#tidiedMs = nowMs;
-    const reply = await this.#ask({ kind: "tidy", nowMs, rows: this.#usageRows });
+    const reply = await this.#ask({ kind: "tidy", nowMs: this.#keptNow(nowMs), rows: this.#usageRows });
     // The next step begins at the next tick, so that counts are written in between.
     if (reply?.more) this.#tidiedMs = -Infinity;
   }
