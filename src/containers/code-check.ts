@@ -26,7 +26,9 @@ export async function checkCode(
     const { guest } = slot.warm(performance.now()) ?? (await slot.arrive());
     const code = { ...submitted, parseOnly: true };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    guest.run(code, () => "", listener(resolve, reject), performance.now());
+    guest.run(code, () => "", listener(resolve, reject), performance.now(), {
+      family: token.ancestors.at(-1)?.jti ?? token.jti,
+    });
     await promise;
     return true;
   } catch (error) {

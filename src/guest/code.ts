@@ -1,7 +1,8 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { usePackages } from "./code-packages.ts";
-import { compile, type Evaluation, type ParsedCode } from "./compile.ts";
+import { Compilation, NeedsTransform } from "./compilation.ts";
+import type { Evaluation, ParsedCode } from "./compile.ts";
 import { contextHint } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
@@ -22,6 +23,7 @@ import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { fileNameHint } from "./syntax-hints.ts";
 import { isTampered } from "./tamper-check.ts";
+import { askForTransform } from "./transform.ts";
 
 const NativePromise = Promise;
 const Bytes = Uint8Array;
@@ -45,6 +47,7 @@ export class Code {
   readonly #id: number;
   readonly packages: Packages | null;
   readonly #texts: SourceTexts;
+  readonly #compilation: Compilation;
   #message: CodeMessage;
   #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
@@ -61,6 +64,7 @@ export class Code {
     this.#id = id;
     this.#texts = new SourceTexts(id, decode(message.source).replace(/^#!/, "//"));
     this.#message = { ...message, source: NONE };
+    this.#compilation = new Compilation(id, this.#message);
     if (message.modules) addModules(id, message.modules);
     this.packages = message.packagesId === undefined ? null : packagesOf(message.packagesId);
     if (this.packages) usePackages(id, this.packages, !message.parseOnly);
@@ -68,6 +72,15 @@ export class Code {
 
   /** Runs the code and answers the run. Call it inside `enterRun`. Throws what the code throws synchronously. */
   enter(run: Run): void {
+    try {
+      this.#enter(run);
+    } catch (error) {
+      if (!NeedsTransform.is(error)) throw error;
+      this.#transform(run, error);
+    }
+  }
+
+  #enter(run: Run): void {
     if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
     // Known code that is no function is not executed again.
@@ -134,12 +147,7 @@ export class Code {
   #evaluate(run: Run): void {
     // The frame's bytes are reused after this call, and the evaluation may be asynchronous.
     run.keepRequest();
-    if (this.#first)
-      return whenSettled(
-        this.#first,
-        () => this.#retry(run),
-        () => {},
-      );
+    if (this.#first) return this.#waitForFirst(run, this.#first);
     const parsed = this.#compiled();
     // Code in whose scope the context is cannot wait for the body, as a function can.
     const wantsBody = parsed.takesContext && run.requestBody !== null && run.rawBody === null;
@@ -160,6 +168,28 @@ export class Code {
     );
   }
 
+  #waitForFirst(run: Run, first: Promise<unknown>): void {
+    whenSettled(
+      first,
+      () => this.#retry(run),
+      () => {},
+    );
+  }
+
+  /** Lets the service make JavaScript of texts, and enters the run again. Other runs of the code wait meanwhile. */
+  #transform(run: Run, { needed }: NeedsTransform): void {
+    run.keepRequest();
+    if (this.#first) return this.#waitForFirst(run, this.#first);
+    const release = this.#blockOtherRuns(run);
+    run.onTransformed = (made) => {
+      run.onTransformed = null;
+      this.#fault = this.#compilation.takeAnswer(needed, made, this.#texts.main);
+      release();
+      attempt(run, () => this.enter(run));
+    };
+    askForTransform(run, needed, this.packages);
+  }
+
   #parse(run: Run): void {
     const parsed = this.#compiled();
     const fault = this.#message.modules && faultOfModules(this.#id);
@@ -175,7 +205,7 @@ export class Code {
     if (this.#fault) throw this.#fault;
     try {
       if (this.#parsed) return this.#parsed;
-      this.#parsed = withNodeStacks(() => compile(this.#id, this.#message, this.#texts.main));
+      this.#parsed = withNodeStacks(() => this.#compilation.compile(this.#texts.main));
       this.#texts.main = this.#parsed.text;
       return this.#parsed;
     } catch (error) {

@@ -60,7 +60,8 @@ const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
  * first form that parses is used. The order matters: some texts, such as `{ a: 1 }`, parse in a later form with another
  * meaning.
  *
- * @throws {CodeFault} `code_syntax` when the text parses in none of them.
+ * @throws {CodeFault} `code_syntax` when the text parses in none of them. The fault has a loader if the builder can make
+ *   JavaScript from the text.
  */
 export function compile(codeId: number, code: CodeMessage, text: string): ParsedCode {
   countText();
@@ -75,6 +76,7 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   const isSecond = isFurther(second, first) && (typed || isTypes(first));
   const found = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
   const fault = typed === isSecond ? found : inFile("task.ts", found);
+  if (fault.loader) throw fault;
   // `checkModule` is approximate, so a module that it rejects is loaded before the fault is reported.
   const body = parseBody(text, moduleUrl(codeId, "task.js"));
   if (!isCompiled(body) && isModuleOnly(body))
@@ -128,19 +130,20 @@ function parseStripped(codeId: number, text: string, lastValue: boolean): Parsed
   const module = strip("", text, "");
   if (!isStripped(module)) return isFurther(module, body) ? module : body;
   noteMap(codeId, name, module.map);
-  return parseStrippedModule(codeId, text, module, body, lastValue);
+  return parseStrippedModule(codeId, name, text, module, body, lastValue);
 }
 
 /** @param body why the text is no body */
-function parseStrippedModule(
+export function parseStrippedModule(
   codeId: number,
+  name: string,
   text: string,
   stripped: Stripped,
   body: SyntaxFailure,
   lastValue: boolean,
 ): ParsedCode | SyntaxFailure {
   const { map } = stripped;
-  const url = moduleUrl(codeId, "task.ts");
+  const url = moduleUrl(codeId, name);
   // `import fs = require("fs")` and `export = fs` become CommonJS.
   const generated = map ? parseBody(stripped.text, url) : null;
   if (generated && isCompiled(generated)) {
@@ -148,16 +151,18 @@ function parseStrippedModule(
   }
   const bare = lastValue ? withModuleValue(codeId, stripped.text) : stripped.text;
   const evaluate = compileModule(bare, url, packagesOfCode(codeId));
-  const load = (fault: CodeFault | null): ParsedCode =>
-    codeOfModule(codeId, { name: "task.ts", text, bare, map }, fault);
+  const load = (fault: CodeFault | null): ParsedCode => codeOfModule(codeId, { name, text, bare, map }, fault);
   if (evaluate) return codeOfEvaluation(text, evaluate, () => load(null));
   const failure = checkModule(bare);
   if (!failure) return load(null);
   if (!isModuleOnly(body)) return body;
-  return load(inFile("task.ts", explainedFault(text, inSource(stripped, failure))));
+  const fault = inFile(name, explainedFault(text, inSource(stripped, failure)));
+  if (fault.loader) throw fault;
+  return load(fault);
 }
 
-function parseAsExpression(text: string, url: string): Compiled | null {
+/** Compiles a text that is one expression, perhaps with a semicolon and comments behind it. */
+export function parseAsExpression(text: string, url: string): Compiled | null {
   if (!mayBeExpression(text)) return null;
   const parsed = parseExpression(withoutSemicolon(text), url);
   if (isCompiled(parsed)) return parsed;
@@ -169,7 +174,7 @@ function parseAsExpression(text: string, url: string): Compiled | null {
   return isCompiled(head) ? head : null;
 }
 
-function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
+export function codeOfBody(codeId: number, text: string, compiled: Compiled): ParsedCode {
   const require = requireOf(codeId);
   const { takesContext } = compiled;
   const call = Function.prototype.call.bind(compiled.call) as (
@@ -196,7 +201,7 @@ function withModuleValue(codeId: number, text: string): string {
 }
 
 /** @param lastValue whether the body gives the value of its last statement */
-function codeOfStatements(
+export function codeOfStatements(
   codeId: number,
   text: string,
   body: Compiled,

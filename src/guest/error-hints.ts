@@ -59,6 +59,10 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     pattern: /^Value of "this" must be of type /,
     hint: "A function was called without its object. If the code returns a function, the service calls it: return its result instead.",
   },
+  {
+    pattern: /^React is not defined/,
+    hint: 'JSX needs functions: add "packages": {"react": "*"}, or another package with them, or name a function: /** @jsx h */.',
+  },
   { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {

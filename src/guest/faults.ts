@@ -1,5 +1,6 @@
 import { OTHER_FRAME_BYTES } from "../wire/bounds.ts";
 import type { FaultMessage } from "../wire/messages.ts";
+import type { Loader } from "../wire/transform.ts";
 import { bounded, describeWhole } from "./describe.ts";
 import { hintOf } from "./error-hints.ts";
 import { MissingModule, noteMissing } from "./missing-module.ts";
@@ -13,6 +14,8 @@ const { stringify } = JSON;
 /** A fault of the submitted code that the harness detected. */
 export class CodeFault extends Error {
   readonly #fault: FaultMessage;
+  /** The language of a text that the builder can make JavaScript from; null if it is none. */
+  loader: Loader | null = null;
 
   constructor(code: FaultMessage["code"], detail: string, members: Partial<FaultMessage> = {}) {
     super(detail);

@@ -19,6 +19,7 @@ import {
   startRun,
   startRunWithBody,
   takeBody,
+  takeTransformed,
   widenWindow,
 } from "./runner.ts";
 import { hideOwnFrames } from "./stack-frames.ts";
@@ -58,6 +59,8 @@ function onFrame(type: number, id: number, payload: Buffer): void {
       return addPackages(id, payload);
     case TO_GUEST.forgetPackages:
       return forgetPackages(id);
+    case TO_GUEST.transformed:
+      return takeTransformed(id, payload);
     case TO_GUEST.opened:
     case TO_GUEST.received:
     case TO_GUEST.sendMore:

@@ -11,14 +11,16 @@ import { inFile, syntaxFault } from "./syntax.ts";
 interface ModuleText {
   readonly text: string;
   readonly typescript: boolean;
+  /** JavaScript that was made from the text. */
+  readonly generated?: Stripped;
 }
 
 const { parse } = JSON;
 
 /** Returns the syntax error of a submitted module, or null. */
-export function faultOfModule({ text, typescript }: ModuleText, name: string): CodeFault | null {
+export function faultOfModule({ text, typescript, generated }: ModuleText, name: string): CodeFault | null {
   try {
-    const bare = typescript ? stripModule(text, name) : { text, map: null };
+    const bare = generated ?? (typescript ? stripModule(text, name) : { text, map: null });
     const failure = formatOf(bare.text) === "module" ? checkModule(bare.text) : null;
     return failure && inModule(name, explainedFault(text, inSource(bare, failure)));
   } catch (error) {

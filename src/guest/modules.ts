@@ -12,12 +12,15 @@ import { currentRun } from "./run.ts";
 import { safeMap } from "./safe-map.ts";
 import { asSubmitted } from "./stack-positions.ts";
 import { staticRequires } from "./static-requires.ts";
+import type { Stripped } from "./strip.ts";
 
 interface VirtualModule {
   text: string;
   typescript: boolean;
   /** Null if the text decides. */
   format: "module" | "json" | null;
+  /** JavaScript that the builder has made from the text. */
+  generated?: Stripped;
 }
 
 const NodeURL = URL;
@@ -80,6 +83,12 @@ export function dropModules(codeId: number): void {
   virtual.forEach((_, key) => {
     if (key.startsWith(`${codeId}/`)) virtual.delete(key);
   });
+}
+
+/** Replaces the text of a submitted module when it is loaded. Its errors have the positions of the submitted text. */
+export function replaceModule(codeId: number, specifier: string, generated: Stripped): void {
+  const found = virtual.get(keyOf(new NodeURL(specifier, moduleUrl(codeId, "")).href));
+  if (found) found.generated = generated;
 }
 
 /** Returns the submitted text of a module, or null. */
@@ -149,7 +158,7 @@ export function installModuleHooks(): void {
       const found = url.startsWith("task:/") ? virtual.get(keyOf(url)) : undefined;
       if (!found) return next(url, context);
       if (found.format === "json") checkJson(found.text, asSubmitted(url));
-      const source = found.typescript ? strippedModule(url, found.text) : found.text;
+      const source = found.generated || found.typescript ? strippedModule(url, found) : found.text;
       return { format: found.format ?? formatOf(source), source, shortCircuit: true };
     },
   });
@@ -210,7 +219,8 @@ function isFile(specifier: string): boolean {
 /** Resolves a relative specifier. TypeScript authors import `./lib.ts` as `./lib.js` or `./lib`. */
 function find(specifier: string, parent: string): string | null {
   const { href } = new NodeURL(specifier, parent);
-  const candidates = [href, `${href}.ts`, `${href}.js`, href.replace(/\.js$/, ".ts")];
+  const bare = href.replace(/\.jsx?$/, "");
+  const candidates = [href, `${href}.ts`, `${href}.tsx`, `${href}.js`, `${href}.jsx`, `${bare}.ts`, `${bare}.tsx`];
   return candidates.find((candidate) => virtual.has(keyOf(candidate))) ?? null;
 }
 
@@ -244,9 +254,9 @@ export function faultOfModules(codeId: number, message = ""): CodeFault | null {
 }
 
 /** Returns the text of a module without types, and notes where its positions are. @throws {CodeFault} that names the module. */
-function strippedModule(url: string, text: string): string {
+function strippedModule(url: string, { text, generated }: VirtualModule): string {
   const name = asSubmitted(url);
-  const result = stripModule(text, name);
+  const result = generated ?? stripModule(text, name);
   noteMap(codeIdOf(url), name, result.map);
   return result.text;
 }

@@ -13,10 +13,13 @@ import { safeMap } from "./safe-map.ts";
  * share it with its state, as they would share the modules of one Node process.
  */
 
-/** One entry of an artefact, such as `zod/mini`: what `import` and what `require` give. Each evaluates modules at its first call. */
+/**
+ * One entry of an artefact, such as `zod/mini`: what `import` and what `require` give. Each evaluates modules at its first
+ * call. A text in which the word `require` does not stand needs only the first.
+ */
 interface Entry {
-  readonly import: () => object;
-  readonly require: () => unknown;
+  readonly import?: () => object;
+  readonly require?: () => unknown;
 }
 
 type Entries = Readonly<Record<string, Entry>>;
@@ -89,7 +92,7 @@ export class Packages {
   namespace(entry: string): object {
     const known = this.#namespaces[entry];
     if (known) return known;
-    const source = this.#loaded()[entry]!.import();
+    const source = this.#loaded()[entry]!.import?.() ?? namespaceOf(this.require(entry));
     // As the namespace of a module: no task can change what the other codes import, and the members follow the exports.
     const namespace = { __proto__: null, [tag]: "Module" };
     const names = keys(source);
@@ -104,7 +107,9 @@ export class Packages {
   /** Returns what `require` of an entry gives, and evaluates it at the first call. Throws what its modules throw. */
   require(entry: string): unknown {
     if (hasOwn(this.#required, entry)) return this.#required[entry];
-    return (this.#required[entry] = this.#loaded()[entry]!.require());
+    const { require } = this.#loaded()[entry]!;
+    // As Node, which gives the namespace of an ES module to `require`.
+    return (this.#required[entry] = require ? require() : this.namespace(entry));
   }
 
   /** Frees the text that names their modules in stacks. */
@@ -121,4 +126,11 @@ export class Packages {
     evaluate(module, module.exports as object, requireInPackage);
     return (this.#entries = module.exports as Entries);
   }
+}
+
+/** Returns what an import of a CommonJS module gives. */
+function namespaceOf(required: unknown): object {
+  return typeof required === "object" || typeof required === "function"
+    ? { ...required, default: required }
+    : { default: required };
 }

@@ -5,6 +5,7 @@ import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
 import { encodeResultHint, type ResultHint } from "../wire/result-hints.ts";
+import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import type { Emptied } from "./emptied.ts";
 import { encodeFault } from "./faults.ts";
@@ -89,6 +90,8 @@ export class Run {
   readonly requestBody: RequestBody | null;
   /** The context that the code has in its scope, once it was used. */
   context: object | null = null;
+  /** Receives JavaScript that the service makes from texts of the code. Set while the run waits for it. */
+  onTransformed: ((answer: TransformedMessage) => void) | null = null;
   /** The bytes of that body, once it was read as a whole. */
   rawBody: Uint8Array | null = null;
   readonly #contextStart: number;
@@ -154,7 +157,7 @@ export class Run {
    * end it. A run whose head was sent streams its body.
    */
   get mayStall(): boolean {
-    return !this.over && !this.headSent && this.code.mayStall(this.#controller !== null);
+    return !this.over && !this.headSent && this.onTransformed === null && this.code.mayStall(this.#controller !== null);
   }
 
   /** Aborts at the deadline and when the client disconnects. It is created at the first access, because most runs never read it. */

@@ -1,4 +1,5 @@
 import { type AbortReason, decodeCode } from "../wire/messages.ts";
+import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
 import { threwFault } from "./faults.ts";
@@ -13,6 +14,7 @@ const prototype: Buffer = Buffer.prototype;
 const readUInt32LE = uncurry(prototype, "readUInt32LE");
 const toText = uncurry(prototype, "toString");
 
+const { parse } = JSON;
 const codes = safeMap<number, Code>();
 /**
  * The runs that did not end synchronously, by the low half of their id, which is unique among open runs. Not a Map: V8
@@ -79,6 +81,14 @@ export function takeBody(id: number, payload: Buffer): void {
 export function endBody(id: number): void {
   const run = runOf(id);
   if (run) enterRun(run, () => run.requestBody?.end());
+}
+
+/** @param payload The payload of a `transformed` frame. */
+export function takeTransformed(id: number, payload: Buffer): void {
+  const run = runOf(id);
+  const answer = parse(toText(payload)) as TransformedMessage;
+  // In the run's context, because its code is evaluated in this call.
+  if (run) enterRun(run, () => run.onTransformed?.(answer));
 }
 
 /** @param payload The payload of an `abort` frame. The run may be over already, because frames can cross. */

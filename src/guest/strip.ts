@@ -3,9 +3,10 @@ import { stripTypeScriptTypes } from "node:module";
 import { CodeFault } from "./faults.ts";
 import { GeneratedMap } from "./generated-maps.ts";
 import { InlineMap } from "./source-map.ts";
-import { type SyntaxFailure, syntaxFailure } from "./syntax.ts";
+import { offsetOf, type SyntaxFailure, syntaxFailure } from "./syntax.ts";
 
 const TAB_CHARACTERS = 4;
+const MAX_TAG = 100;
 const MAP_COMMENT = "//# sourceMappingURL=";
 const { hasOwn } = Object;
 
@@ -32,10 +33,11 @@ export function strip(head: string, text: string, tail: string): Stripped | Synt
     const stripped = stripTypeScriptTypes(head + text + tail);
     return { text: stripped.slice(head.length, stripped.length - tail.length), map: null };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failureOf(error, text, head);
-    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return generate(head, text, tail);
-    throw tooDeep();
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_INVALID_TYPESCRIPT_SYNTAX" && code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw tooDeep();
+    const failure = failureOf(error, text, head);
+    if (code === "ERR_INVALID_TYPESCRIPT_SYNTAX") return failure;
+    return message.includes("angle-bracket") && isTag(text, failure) ? failure : generate(head, text, tail);
   }
 }
 
@@ -61,6 +63,13 @@ function generate(head: string, text: string, tail: string): Stripped | SyntaxFa
   const whole = output.slice(0, output.lastIndexOf(MAP_COMMENT)).trimEnd();
   const inner = unwrapped(whole, head);
   return { text: inner, map: map && new GeneratedMap(map, head.length) };
+}
+
+/** Whether a cast is a tag of JSX. `<b>1</b>; // one` is also the cast of a comparison with a regular expression. */
+function isTag(text: string, { position }: SyntaxFailure): boolean {
+  const at = position ? offsetOf(text, position) : 0;
+  const name = /^<([A-Za-z][\w.]*)>/.exec(text.slice(at, at + MAX_TAG))?.[1];
+  return name !== undefined && text.includes(`</${name}>`, at);
 }
 
 /** Removes what the wrapper has become. The stripper writes an expression without its brackets, and ends it. */

@@ -1,3 +1,4 @@
+import type { Loader } from "../wire/transform.ts";
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
 import { grammarHint } from "./grammar-hints.ts";
@@ -5,7 +6,7 @@ import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** Matches an opening tag in a position where an expression is expected. */
-const TAG = /(?:[(=?:,[]|=>|&&|\|\||\breturn|\bdefault)\s*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
+const TAG = /(?:[(=?:,[;{}\n]|=>|&&|\|\||\breturn|\bdefault|\bawait|\byield)\s*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
 
 /**
  * Makes the fault of a text that does not parse. For frequent mistakes, the fault names the mistake and has a hint.
@@ -20,9 +21,11 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   }
   const reference = otherText(text);
   if (reference !== null) return syntaxFault(text, failure, reference);
+  if (/^\s*<script\b/i.test(text)) return syntaxFault(text, failure, "Send only the text between the tags.");
   const jsx = tagBefore(text, failure) ?? tagBefore(text, other);
   if (jsx !== null) {
-    return syntaxFault(text, { message: "JSX is not JavaScript", position: positionOf(text, jsx) }, BUNDLE_HINT);
+    const notJavaScript = { message: "JSX is not JavaScript", position: positionOf(text, jsx) };
+    return withLoader("tsx", syntaxFault(text, notJavaScript, BUNDLE_HINT));
   }
   if (failure.message.startsWith("await is only valid")) {
     return syntaxFault(text, failure, "Write async before the function that contains the await.");
@@ -34,6 +37,11 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
     return syntaxFault(text, { ...failure, message }, hint);
   }
   return characterFault(text, failure);
+}
+
+function withLoader(loader: Loader, fault: CodeFault): CodeFault {
+  fault.loader = loader;
+  return fault;
 }
 
 /** A URL or the name of a file, and nothing else. */
@@ -72,7 +80,8 @@ function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   const rest = failure.position ? text.slice(offsetOf(text, failure.position)) : "";
   const character = rest.charAt(0);
   if (character === "@") {
-    return syntaxFault(text, { ...failure, message: "decorators are not JavaScript yet" }, BUNDLE_HINT);
+    const notJavaScript = { ...failure, message: "decorators are not JavaScript yet" };
+    return withLoader(/<\/|\/>/.test(text) ? "tsx" : "ts", syntaxFault(text, notJavaScript, BUNDLE_HINT));
   }
   if (/^[\u201c\u201d\u201e\u2018\u2019\u201a]/.test(rest)) {
     return syntaxFault(text, failure, "Write straight quotes instead of typographic quotes.");
@@ -83,9 +92,6 @@ function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   }
   if (/^&(?:gt|lt|amp|quot|apos|nbsp|#\d+);/.test(rest)) {
     return syntaxFault(text, failure, "Send the original text: here HTML entities replace <, >, & or quotes.");
-  }
-  if (/^\s*<script\b/i.test(text)) {
-    return syntaxFault(text, failure, "Send only the text between the tags.");
   }
   if (/^\s*<[?!A-Za-z]/.test(text)) {
     return syntaxFault(

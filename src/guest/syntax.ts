@@ -33,7 +33,9 @@ export function excerptOf(text: string, { line, column }: SourcePosition): strin
 /** Returns a fault whose position is in another file than `task.js`. */
 export function inFile(file: string, fault: CodeFault, detail: string = fault.fault.detail): CodeFault {
   const { code, at, ...members } = fault.fault;
-  return new CodeFault(code, detail, at ? { ...members, at: { ...at, file } } : members);
+  const named = new CodeFault(code, detail, at ? { ...members, at: { ...at, file } } : members);
+  named.loader = fault.loader;
+  return named;
 }
 
 /**

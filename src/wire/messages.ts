@@ -42,6 +42,8 @@ export const TO_GUEST = {
   packages: 11,
   /** id: packages. No payload. The guest may drop the packages; it was told before to forget each code that names them. */
   forgetPackages: 12,
+  /** id: run. Payload: `TransformedMessage` as JSON, the answer to `transform`. */
+  transformed: 13,
 
   /** id: stream. Payload: `OpenedMessage` as JSON. The connection is established; both directions have the full window. */
   opened: 16,
@@ -109,6 +111,8 @@ export const FROM_GUEST = {
   lookup: 85,
   /** id: run. Payload: see `encodeResultHint`. The result, which follows, is probably not what the author of the code meant. */
   resultHint: 86,
+  /** id: run. Payload: `TransformMessage` as JSON. The run waits for JavaScript that is made from texts of its code. Sent once at most. */
+  transform: 87,
 } as const;
 
 /** The bytes of a body or a stream that may be in transit before the receiver grants more. */

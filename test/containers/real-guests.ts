@@ -1,4 +1,5 @@
 import { Guest } from "../../src/containers/guest/guest.ts";
+import type { TransformText } from "../../src/containers/guest/transform-texts.ts";
 import { Problem } from "../../src/errors.ts";
 import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
@@ -26,14 +27,17 @@ export interface RealGuests {
   close(): Promise<void>;
 }
 
-export async function openRealGuests(resources: Partial<SandboxOptions> = {}): Promise<RealGuests> {
+export async function openRealGuests(
+  resources: Partial<SandboxOptions> = {},
+  transform: TransformText | null = null,
+): Promise<RealGuests> {
   const sandbox = sandboxOf(await openLocalSandbox({ ...RESOURCES, ...resources }));
   const made = new Set<Guest>();
   return {
     sandbox,
     made,
     make: async (limits) => {
-      const guest = new Guest(await sandbox.launch(), { ...LIMITS, ...limits });
+      const guest = new Guest(await sandbox.launch(), { ...LIMITS, ...limits }, undefined, transform);
       made.add(guest);
       return guest.ready();
     },

@@ -1,29 +1,31 @@
 import type { Socket } from "node:net";
 import { duplexPair } from "node:stream";
 
-import { codeOf } from "../../src/containers/guest/code-table.ts";
+import { type Code, codeOf } from "../../src/containers/guest/code-table.ts";
 import type { RunListener } from "../../src/containers/guest/guest-run.ts";
 import { Guest } from "../../src/containers/guest/guest.ts";
+import type { TransformText } from "../../src/containers/guest/transform-texts.ts";
 import type { Egress } from "../../src/egress/gateway.ts";
 import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
 import { textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { IDLE, LIMITS } from "../containers/puppet.ts";
 
-const CODE = codeOf({ source: Buffer.from("1"), typescript: false, modules: null });
-
 /** A guest whose frames a test writes. It has no process and no socket, because the test needs tens of thousands of guests. */
 export class FuzzedGuest {
   readonly guest: Guest;
   readonly runs: FuzzedRun[] = [];
   readonly #end: Socket;
+  readonly #code: Code;
 
-  private constructor(guest: Guest, end: Socket) {
+  private constructor(guest: Guest, end: Socket, source: string) {
     this.guest = guest;
     this.#end = end;
+    this.#code = codeOf({ source: Buffer.from(source), typescript: false, modules: null });
   }
 
-  static async make(egress?: Egress): Promise<FuzzedGuest> {
+  /** @param source the code of all runs */
+  static async make(egress?: Egress, transform: TransformText | null = null, source = "1"): Promise<FuzzedGuest> {
     const [socket, end] = duplexPair() as unknown as [Socket, Socket];
     // The test does not read the frames of the service.
     end.resume().on("error", () => {});
@@ -42,15 +44,15 @@ export class FuzzedGuest {
         exit({ how: "signal SIGKILL", outOfMemory: false });
       },
     };
-    const guest = new Guest(process, LIMITS, egress);
+    const guest = new Guest(process, LIMITS, egress, transform);
     end.write(textFrame(FROM_GUEST.ready, 0, ""));
     await guest.ready();
-    return new FuzzedGuest(guest, end);
+    return new FuzzedGuest(guest, end, source);
   }
 
   start(): FuzzedRun {
     const run = new FuzzedRun();
-    run.id = this.guest.run(CODE, () => "{}", run, performance.now());
+    run.id = this.guest.run(this.#code, () => "{}", run, performance.now());
     this.runs.push(run);
     return run;
   }

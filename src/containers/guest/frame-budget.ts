@@ -24,6 +24,7 @@ const FRAME_UNITS: ReadonlyMap<number, number> = new Map([
   [FROM_GUEST.fault, 30],
   [FROM_GUEST.log, 20],
   [FROM_GUEST.lateError, 30],
+  [FROM_GUEST.transform, 30],
   // Checks a destination, opens a connection or queries a name server.
   [FROM_GUEST.open, 100],
   [FROM_GUEST.lookup, 100],

@@ -8,7 +8,7 @@ import {
   type HeadMessage,
   WINDOW_BYTES,
 } from "../../wire/messages.ts";
-import type { KnownCode } from "./code-table.ts";
+import type { Code, KnownCode } from "./code-table.ts";
 import { parseHead } from "./parse-messages.ts";
 import { RunLog, type RunLogSink } from "./run-log.ts";
 import type { Upload } from "./upload.ts";
@@ -26,6 +26,14 @@ export class GuestRun {
   deadlineMs: number;
   /** The timeout of this run, if it is shorter than the limit for all runs; otherwise null. */
   readonly timeoutMs: number | null;
+  /** Its code, if the builder may have to make JavaScript from texts of it. */
+  submitted: Code | null = null;
+  /** The token family that the builder works for. */
+  family = "";
+  /** Whether the guest has asked for JavaScript of its texts. */
+  hasAsked = false;
+  /** Whether it waits for the builder. */
+  isTransforming = false;
   /** The body of its request, if it is streamed to the guest. */
   upload: Upload | null = null;
   /** Bytes of the body that the guest may still send. */

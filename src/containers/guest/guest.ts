@@ -15,6 +15,7 @@ import { Noise } from "./noise.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
+import { mayNeedTransform, transformRun, type TransformText } from "./transform-texts.ts";
 import { stalledProblem } from "./unanswered.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
@@ -54,6 +55,7 @@ export class Guest implements FrameTarget {
   readonly codes: CodeTable;
   readonly #connection: GuestConnection;
   readonly #egress: Egress;
+  readonly #transformText: TransformText | null;
   #gateway: Gateway | null = null;
   #abandoned = 0;
   /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
@@ -64,10 +66,17 @@ export class Guest implements FrameTarget {
   /** The answer to its other runs if one of its runs has ended its process. */
   #endedBy: Problem | null = null;
 
-  constructor(process: GuestProcess, limits: GuestLimits, egress: Egress = NO_EGRESS) {
+  /** @param transform absent if there is no builder: then decorators and JSX are faults of the code */
+  constructor(
+    process: GuestProcess,
+    limits: GuestLimits,
+    egress: Egress = NO_EGRESS,
+    transform: TransformText | null = null,
+  ) {
     this.process = process;
     this.limits = limits;
     this.#egress = egress;
+    this.#transformText = transform;
     this.#connection = new GuestConnection(process.socket, limits.resultBytes, {
       frame: (type, id, payload) => receiveFrame(this, type, id, payload),
       taken: () => this.#gateway?.drained(),
@@ -126,12 +135,16 @@ export class Guest implements FrameTarget {
     context: () => string,
     listener: RunListener,
     nowMs: number,
-    { timeoutMs = Infinity, body = null, isPreflight = false }: RunOptions = {},
+    { timeoutMs = Infinity, body = null, isPreflight = false, family = "" }: RunOptions = {},
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
     const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
+    if (this.#transformText && !known.isCompiled && mayNeedTransform(code)) {
+      guestRun.submitted = code;
+      guestRun.family = family;
+    }
     const id = this.inFlight.add(guestRun);
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
@@ -323,6 +336,18 @@ export class Guest implements FrameTarget {
     if (endsGuest) this.retire();
   }
 
+  /** Makes JavaScript from texts of a run's code, for which the run waits. @throws {Error} if the guest may not ask */
+  transform(id: number, guestRun: GuestRun, payload: Buffer): void {
+    const made = transformRun(guestRun, payload, this.#transformText);
+    const settle = (send: () => void): void => {
+      if (this.inFlight.get(id) === guestRun) send();
+    };
+    void made.then(
+      (answer) => settle(() => this.#connection.push(textFrame(TO_GUEST.transformed, id, JSON.stringify(answer)))),
+      (problem: Problem) => settle(() => this.giveUp(id, problem)),
+    );
+  }
+
   /**
    * Ends a run of which the guest says that nothing can ever end it. A forged report ends only a run of the same isolation
    * group, as other forged frames do. The run could also end itself, so it gains nothing.
@@ -330,7 +355,7 @@ export class Guest implements FrameTarget {
   stalled(id: number, guestRun: GuestRun, framesReceived: number): void {
     const hasOther = this.inFlight.size !== 1 || guestRun.upload?.isOpen === true;
     const mayHear = framesReceived !== this.#connection.sent || this.#gateway?.isIdle === false;
-    if (hasOther || mayHear || guestRun.streaming) return;
+    if (hasOther || mayHear || guestRun.streaming || guestRun.isTransforming) return;
     this.giveUp(id, stalledProblem(guestRun));
   }
 
@@ -367,6 +392,8 @@ export interface RunOptions {
   readonly body?: RequestBody | null;
   /** Whether only a fetch handler answers it. Then it has no body. */
   readonly isPreflight?: boolean;
+  /** The token family that the builder works for, if it has to make JavaScript from the code. */
+  readonly family?: string;
 }
 
 function u32(value: number): Buffer {

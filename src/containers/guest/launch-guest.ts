@@ -3,6 +3,7 @@ import { Problem } from "../../errors.ts";
 import type { GuestProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { Guest } from "./guest.ts";
+import type { TransformText } from "./transform-texts.ts";
 
 /** Starts a guest, which stands in the set while its process lives. @throws {Problem} `sandbox_failed` */
 export async function launchGuest(
@@ -10,8 +11,9 @@ export async function launchGuest(
   guests: Set<Guest>,
   limits: GuestLimits,
   egress: Egress,
+  transform: TransformText | null = null,
 ): Promise<Guest> {
-  const guest = new Guest(await launchProcess(sandbox), limits, egress);
+  const guest = new Guest(await launchProcess(sandbox), limits, egress, transform);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();

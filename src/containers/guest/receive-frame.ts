@@ -33,6 +33,8 @@ export interface FrameTarget {
   failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void;
   /** @param framesReceived the frames that the guest had received when it reported the run */
   stalled(id: number, guestRun: GuestRun, framesReceived: number): void;
+  /** Makes JavaScript from texts of a run's code. */
+  transform(id: number, guestRun: GuestRun, payload: Buffer): void;
   /** Ends a run whose work after its answer has ended. */
   finished(id: number, guestRun: GuestRun): void;
 }
@@ -110,6 +112,8 @@ function receiveAnswer(guest: FrameTarget, type: number, id: number, guestRun: G
       const { problem, retire } = parseFault(payload);
       return guest.failed(id, guestRun, problem, retire);
     }
+    case FROM_GUEST.transform:
+      return guest.transform(id, guestRun, payload);
     default:
       return refuse(unknown(type));
   }

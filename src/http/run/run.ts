@@ -173,7 +173,12 @@ export class RunEndpoint {
       const execution = new Execution(observeRun(call, trace, this.#with, over), trace);
       const context = (): string => this.#contextOf(call, data);
       const sentMs = call.answer.sent(start);
-      const runOptions = { timeoutMs: timeoutOf(call), body, isPreflight: call.request.method === "OPTIONS" };
+      const runOptions = {
+        timeoutMs: timeoutOf(call),
+        body,
+        isPreflight: call.request.method === "OPTIONS",
+        family: call.caller.family,
+      };
       if (call.recorded) trace.meterGuest(guest);
       execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));
       trace.sent(start, sentMs, guest.inFlight.size - 1);
