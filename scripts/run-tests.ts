@@ -22,7 +22,6 @@ const IN_ONE_PROCESS = [
 const ALONE = [
   "test/hostile/corpus.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
-  "test/records/days/losses.test.ts",
   "test/redis/replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
