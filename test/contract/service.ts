@@ -76,11 +76,12 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   const exited = once(child, "exit");
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
-  const afterExit = async (): Promise<void> => {
+  /** @param isGone whether all processes are known to have ended */
+  const afterExit = async (isGone = false): Promise<void> => {
     await exited;
     process.off("exit", killAtExit);
     try {
-      await until(async () => (await trail.processes()).length === 0, "the guests have ended");
+      if (!isGone) await until(async () => (await trail.processes()).length === 0, "the guests have ended");
     } finally {
       if (!home) await place[Symbol.asyncDispose]();
     }
@@ -141,7 +142,7 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
       clearTimeout(timer);
       // Without a wait, because the service has waited for everything that it started.
       const left = await trail.left();
-      await afterExit();
+      await afterExit(left.length === 0);
       if (code !== 0) throw new Error(`the service ended with ${code ?? signal} when it was stopped: ${output.stderr}`);
       if (left.length > 0) throw new Error(`the service left behind: ${left.join(", ")}`);
     },

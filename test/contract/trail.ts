@@ -1,4 +1,4 @@
-import { globSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 
@@ -10,6 +10,10 @@ const KERNEL_THREAD = 0x20_0000;
 
 /** The prefixes of control groups: of one guest, of all guests, of a guest that ends, of the service. */
 const GROUPS = ["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-service-"];
+
+const CGROUPS = "/sys/fs/cgroup";
+const OWN_MOUNTS = readlinkSync("/proc/self/ns/mnt");
+const BUFFER = Buffer.alloc(2 ** 16);
 
 /** A process that belongs to a service, by its id on the host. */
 export interface Trace {
@@ -82,27 +86,30 @@ export class Trail {
   }
 
   #groupsNamed(prefixes: readonly string[]): string[] {
-    return globSync("/sys/fs/cgroup/**/caisson-*").filter((group) => {
+    return groupsBelow(CGROUPS).filter((group) => {
       const [, prefix, owner] = /^(caisson-[a-z]+-)(\d+-\d+-)/.exec(path.basename(group)) ?? [];
       return prefixes.includes(prefix!) && this.#seen.has(owner!);
     });
   }
 
   #trace(pid: number): Trace | null {
-    const read = (file: string): string => orEmpty(() => readFileSync(`/proc/${pid}/${file}`, "latin1"));
+    const read = (file: string): string => orEmpty(() => readText(`/proc/${pid}/${file}`));
+    const link = (name: string): string => orEmpty(() => readlinkSync(`/proc/${pid}/${name}`));
     // Most processes of a machine are threads of its kernel, and each check costs five files.
     if (!isAlive(read("stat"))) return null;
-    const [command, mounts, environment] = ["cmdline", "mountinfo", "environ"].map(read);
+    const [command, environment] = [read("cmdline"), read("environ")];
+    const links = [link("root"), link("cwd")];
+    // A process without a separate namespace has the mounts of this process.
+    const mounts = link("ns/mnt") === OWN_MOUNTS ? "" : read("mountinfo");
     const { data, tmp } = this.#home;
-    const links = ["root", "cwd"].map((link) => orEmpty(() => readlinkSync(`/proc/${pid}/${link}`)));
-    const sources = [command, mounts, environment, ...links];
-    const isOwn = [tmp, data].some((folder) => sources.some((text) => text!.includes(folder)));
+    const sources = [command, environment, ...links, mounts];
+    const isOwn = [tmp, data].some((folder) => sources.some((text) => text.includes(folder)));
     if (!isOwn) return null;
     const stat = read("stat");
     if (!isAlive(stat)) return null;
     const isFirst = /^NSpid:.*\t1$/m.test(read("status"));
-    const isBubblewrap = command!.includes("--unshare-user");
-    const isStub = /^[^\0]*\/stub\0/.test(command!);
+    const isBubblewrap = command.includes("--unshare-user");
+    const isStub = /^[^\0]*\/stub\0/.test(command);
     const isConfined = links.some((place) => place.startsWith(tmp));
     const isGuest = isFirst || isConfined;
     const kind =
@@ -111,8 +118,33 @@ export class Trail {
   }
 }
 
+/** Returns the control groups of all services. The search of Node for a pattern takes ten times as long. */
+function groupsBelow(folder: string): string[] {
+  const below = orEmpty(() => readdirSync(folder, { withFileTypes: true })) || [];
+  return below
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => {
+      const group = path.join(folder, name);
+      return [...(name.startsWith("caisson-") ? [group] : []), ...groupsBelow(group)];
+    });
+}
+
+/** Reads a file of the kernel: these have no size, and Node would look for it. */
+function readText(file: string): string {
+  const handle = openSync(file, "r");
+  try {
+    let text = "";
+    for (let bytes = readSync(handle, BUFFER); bytes > 0; bytes = readSync(handle, BUFFER)) {
+      text += BUFFER.toString("latin1", 0, bytes);
+    }
+    return text;
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /** Returns the result of a read, or an empty text if the process has ended meanwhile. */
-function orEmpty(read: () => string): string {
+function orEmpty<Result>(read: () => Result): Result | "" {
   try {
     return read();
   } catch {
