@@ -7,7 +7,7 @@ import { say } from "./print/say.ts";
 /** Ends the command with an error, and with its exit code. @param exitCode replaces the exit code of the error. */
 export function fail(error: unknown, exitCode: number = exitOf(error)): never {
   say(...errorLines(error));
-  if (process.env["CAISSON_DEBUG"]) process.stderr.write(`${error instanceof Error ? error.stack : ""}\n`);
+  if (process.env["CAISSON_DEBUG"]) say(...printableLines(String(error instanceof Error ? error.stack : error)));
   process.exit(exitCode);
 }
 

@@ -2,7 +2,7 @@ import { Command } from "commander";
 
 import type { RunPage, RunRecord } from "../../client/src/index.ts";
 import { readPage } from "./pages.ts";
-import { printableLines } from "./print/printable.ts";
+import { printable, printableLines } from "./print/printable.ts";
 import { fields, table } from "./print/table.ts";
 import { bytesText, msText, timeText } from "./print/texts.ts";
 import { count, name, remote } from "./remote.ts";
@@ -110,7 +110,7 @@ function recordText(record: RunRecord): string {
     ["input", record.input === undefined ? null : record.input],
   ]);
   const lines = (record.console ?? []).flatMap(({ atMs, level, text: line }) => {
-    const head = `${String(Math.round(atMs)).padStart(6)} ms  ${level.padEnd(5)}  `;
+    const head = `${String(Math.round(atMs)).padStart(6)} ms  ${printable(level).padEnd(5)}  `;
     return printableLines(line).map((each) => `${head}${each}\n`);
   });
   const lost = dropped.lines > 0 ? [`(${dropped.lines} lines were dropped)\n`] : [];

@@ -3,8 +3,8 @@ const TYPE = "caisson+jwt";
 /** A part of a text that may contain the head of a token in base64url, or a text with a token in base64. */
 const ENCODED = /[A-Za-z0-9_\-+/]{20,}/g;
 const ESCAPE = /%([\dA-Fa-f]{2})/g;
-/** How often a token may be encoded: in base64url, in base64 as the user or the password of `Basic`, and once more. */
-const MAX_DEPTH = 3;
+/** How often a token may be encoded: in base64url, in base64 as the user or the password of `Basic`, and further times. */
+const MAX_DEPTH = 8;
 /** The characters that are decoded at most. A text that needs more counts as one with a token: no credential is that long. */
 const MAX_DECODED = 32 * 1_024;
 /** The characters that take as long to decode as a JSON text takes to parse, which throws if it is none. */

@@ -17,10 +17,27 @@ export interface CacheBounds {
   readonly maxEntries: number;
 }
 
-/** The replies of URLs, in bounded memory. It evicts the least recently used reply first. */
+interface Entry {
+  readonly cached: CachedReply;
+  readonly bytes: number;
+  readonly family: string;
+}
+
+/** What the entries of one family take. */
+interface FamilyUse {
+  bytes: number;
+  entries: number;
+}
+
+/**
+ * The replies of URLs, in bounded memory. If it is full, the family that uses most of it loses its least recently used reply, so
+ * that a family with many URLs evicts none of the others.
+ */
 export class Cache {
   readonly #bounds: CacheBounds;
-  readonly #entries: Map<string, { readonly cached: CachedReply; readonly bytes: number }> = new Map();
+  /** By URL; the least recently used is first. */
+  readonly #entries: Map<string, Entry> = new Map();
+  readonly #families: Map<string, FamilyUse> = new Map();
   #bytes = 0;
 
   constructor(bounds: CacheBounds) {
@@ -35,21 +52,41 @@ export class Cache {
     return found.cached;
   }
 
-  /** Stores the reply. It replaces an earlier reply of the URL. */
-  store(url: string, cached: CachedReply): void {
+  /**
+   * Stores the reply. It replaces an earlier reply of the URL.
+   *
+   * @param family the token family of the caller that has fetched it
+   */
+  store(url: string, cached: CachedReply, family: string = ""): void {
     this.forget(url);
     const bytes = costOf(url, cached);
     if (bytes > this.#bounds.maxBytes || this.#bounds.maxEntries === 0) return;
-    this.#entries.set(url, { cached: { ...cached, reply: withOwnBuffer(cached.reply) }, bytes });
+    this.#entries.set(url, { cached: { ...cached, reply: withOwnBuffer(cached.reply) }, bytes, family });
     this.#bytes += bytes;
-    while (this.#bytes > this.#bounds.maxBytes || this.#entries.size > this.#bounds.maxEntries) {
-      this.forget(this.#entries.keys().next().value!);
-    }
+    const use = this.#families.get(family) ?? { bytes: 0, entries: 0 };
+    this.#families.set(family, use);
+    use.bytes += bytes;
+    use.entries += 1;
+    while (this.#bytes > this.#bounds.maxBytes || this.#entries.size > this.#bounds.maxEntries) this.#evict();
   }
 
   forget(url: string): void {
-    this.#bytes -= this.#entries.get(url)?.bytes ?? 0;
+    const entry = this.#entries.get(url);
+    if (!entry) return;
+    const { bytes, family } = entry;
     this.#entries.delete(url);
+    this.#bytes -= bytes;
+    const use = this.#families.get(family)!;
+    use.bytes -= bytes;
+    use.entries -= 1;
+    if (use.entries === 0) this.#families.delete(family);
+  }
+
+  #evict(): void {
+    const { maxBytes, maxEntries } = this.#bounds;
+    const shareOf = ({ bytes, entries }: FamilyUse): number => Math.max(bytes / maxBytes, entries / maxEntries);
+    const [largest] = [...this.#families].reduce((a, b) => (shareOf(b[1]) > shareOf(a[1]) ? b : a));
+    for (const [url, { family }] of this.#entries) if (family === largest) return this.forget(url);
   }
 }
 

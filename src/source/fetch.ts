@@ -20,6 +20,8 @@ export interface FetchPermit {
   readonly net: NetClaim;
   /** The digest of the only text that is accepted, in lower-case hexadecimal. `null` accepts every text. */
   readonly sha256: string | null;
+  /** The token family of the caller, which shares the cache with others. */
+  readonly family?: string;
 }
 
 export interface FetchedSource {
@@ -93,7 +95,7 @@ export class Sources {
       for (let url = first; ; subject = `the redirect target of ${host}`) {
         visited.add(url.href);
         requireNamed(permit.net, url.hostname, portOf(url));
-        const reply = await this.#replies.ask(url, onWaitedInVain, signal);
+        const reply = await this.#replies.ask(url, permit.family ?? "", onWaitedInVain, signal);
         if (reply.location === null) return toFetchedSource(reply, url, permit);
         url = redirectTarget(reply.location, url, visited, this.#limits);
       }

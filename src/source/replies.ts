@@ -53,54 +53,56 @@ export class Replies {
   }
 
   /**
+   * @param family the token family of the caller
    * @param onWaitedInVain called if the caller waited for an answer that it may not share, and now starts a fetch.
    * @throws {FetchFault} or the error of `exchange`, or the reason of the signal.
    */
-  async ask(url: URL, onWaitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
+  async ask(url: URL, family: string, onWaitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
     const cached = this.#cache.get(url.href);
     if (cached && this.#isFresh(cached)) return await this.#recheck(url, cached);
     const shared = this.#shared.get(url.href);
-    if (!shared) return (await this.#share(url).join(signal)).reply;
+    if (!shared) return (await this.#share(url, family).join(signal)).reply;
     const result = await shared.join(signal).catch(() => null);
     signal.throwIfAborted();
     if (result?.isForAll) return result.reply;
     onWaitedInVain();
-    return (await this.#fetch(url, signal)).reply;
+    return (await this.#fetch(url, family, signal)).reply;
   }
 
-  #share(url: URL): SharedFetch<FetchResult> {
+  #share(url: URL, family: string): SharedFetch<FetchResult> {
     const { totalMs } = this.#limits;
     const late = (): unknown => new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`);
     const onOver = (): void => {
       if (this.#shared.get(url.href) === sharedFetch) this.#shared.delete(url.href);
     };
-    const sharedFetch = new SharedFetch((signal) => this.#fetch(url, signal), totalMs, late, onOver);
+    const sharedFetch = new SharedFetch((signal) => this.#fetch(url, family, signal), totalMs, late, onOver);
     this.#shared.set(url.href, sharedFetch);
     return sharedFetch;
   }
 
-  #fetch(url: URL, signal: AbortSignal): Promise<FetchResult> {
+  #fetch(url: URL, family: string, signal: AbortSignal): Promise<FetchResult> {
     return this.#queues.run(url.href, signal, async () => {
       // An earlier fetch of the queue may have cached an answer for all callers.
       const cached = this.#cache.get(url.href);
       if (cached && this.#isFresh(cached)) return { reply: await this.#recheck(url, cached), isForAll: true };
-      return this.#get(url, signal);
+      return this.#get(url, family, signal);
     });
   }
 
-  async #get(url: URL, signal: AbortSignal): Promise<FetchResult> {
+  async #get(url: URL, family: string, signal: AbortSignal): Promise<FetchResult> {
     const cached = this.#cache.get(url.href);
     const result = await exchange(url, cached ? conditions(cached) : {}, this.#policy, this.#limits, signal);
     const { status, headers, delayMs } = result;
-    if (result.reply) return this.#cacheResult(url, result, result.reply, reuseOf(status, headers, delayMs));
+    if (result.reply) return this.#cacheResult(url, family, result, result.reply, reuseOf(status, headers, delayMs));
     const reuse = cached && validated(cached, headers, delayMs);
-    if (cached && reuse) return this.#cacheResult(url, result, cached.reply, reuse);
+    if (cached && reuse) return this.#cacheResult(url, family, result, cached.reply, reuse);
     this.#cache.forget(url.href);
-    return this.#get(url, signal);
+    return this.#get(url, family, signal);
   }
 
   #cacheResult(
     url: URL,
+    family: string,
     { addresses }: ExchangeResult,
     reply: Reply,
     { status, headers, ...reuse }: Reuse,
@@ -108,7 +110,7 @@ export class Replies {
     const freshMs = Math.min(reuse.freshMs, this.#maxFreshMs);
     const cached: CachedReply = { reply, status, headers, addresses, freshUntilMs: this.#nowMs() + freshMs };
     const isReusable = freshMs > 0 || Object.keys(conditions(cached)).length > 0;
-    if (reuse.isPublic && isReusable) this.#cache.store(url.href, cached);
+    if (reuse.isPublic && isReusable) this.#cache.store(url.href, cached, family);
     else this.#cache.forget(url.href);
     return { reply, isForAll: reuse.isForAll };
   }

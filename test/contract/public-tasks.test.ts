@@ -184,10 +184,13 @@ describe("the credentials of a request to a public task", () => {
     const spaced = Buffer.from('{ "typ" : "Caisson+JWT" }').toString("base64url");
     const tokens = [service.admin, `${head}.${payload}.forged`, `${head}..`, `${spaced}.e30.AA`];
     const thrice = Buffer.from(basic).toString("base64");
+    const often = Buffer.from(Buffer.from(thrice).toString("base64")).toString("base64");
     const headers = [
       ...tokens.flatMap((each) => [`Bearer ${each}`, each, `bearer  ${each}`, `Bearer${each}`, `Bearer%20${each}`]),
       ...tokens.flatMap((each) => [`Bearer_${each}`, `Token-${each}`, `Be/${each}`, `%65${each.slice(1)}`]),
-      ...[basic, Buffer.from(`Bearer${service.admin}`).toString("base64"), thrice].map((each) => `Basic ${each}`),
+      ...[basic, Buffer.from(`Bearer${service.admin}`).toString("base64"), thrice, often].map(
+        (each) => `Basic ${each}`,
+      ),
     ];
     for (const authorization of headers) {
       assert.equal((await seen({ headers: { authorization } }))[0], null, authorization);

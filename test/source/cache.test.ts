@@ -26,6 +26,20 @@ describe("the cache", () => {
     assert.deepEqual(cachedUrls(cache, ["a", "b", "c"]), ["a", "c"]);
   });
 
+  it("evicts replies of the family that uses most of it, and none of the others", () => {
+    for (const bounds of [
+      { maxBytes: 2 ** 20, maxEntries: 4 },
+      { maxBytes: 5_000, maxEntries: 1_000 },
+    ]) {
+      const cache = new Cache(bounds);
+      cache.store("a", answer(Buffer.from("a")), "small");
+      for (let at = 0; at < 100; at++) cache.store(`b${at}`, answer(Buffer.from("b")), "large");
+      assert.deepEqual(cachedUrls(cache, ["a", "b0", "b99"]), ["a", "b99"]);
+      for (let at = 0; at < 4; at++) cache.store(`c${at}`, answer(Buffer.from("c")), "small");
+      assert.equal(cachedUrls(cache, ["b96", "b97", "b98", "b99"]).length, 2);
+    }
+  });
+
   it("has a maximum of bytes, which counts headers and URLs", () => {
     const cache = new Cache({ maxBytes: 100_000, maxEntries: 1_000 });
     for (const url of ["a", "b", "c"]) cache.store(url, answer(Buffer.alloc(40_000)));

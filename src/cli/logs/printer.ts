@@ -21,7 +21,7 @@ export class LogPrinter {
   line(run: string, { atMs, level, text }: ConsoleLine, known?: LoggedRun): void {
     if (this.#json) return this.#write(`${printableJson({ type: "console", run, atMs, level, text }, 0)}\n`);
     this.#head(run, known);
-    const head = `${timeHead(atMs)}${level.padEnd(5)}  `;
+    const head = `${timeHead(atMs)}${printable(level).padEnd(5)}  `;
     for (const each of printableLines(text)) this.#write(`${head}${each}\n`);
   }
 

@@ -8,7 +8,7 @@ import { addExamples } from "../examples.ts";
 import { fail } from "../fail.ts";
 import { gather } from "../gather.ts";
 import { load } from "../load.ts";
-import { printableJson } from "../print/printable.ts";
+import { printable, printableJson } from "../print/printable.ts";
 import { say } from "../print/say.ts";
 import { endText } from "../print/texts.ts";
 import { addTarget, Remote } from "../remote.ts";
@@ -87,7 +87,7 @@ async function issue(command: Command, containers: readonly string[]): Promise<v
   const issued = isOffline
     ? await issueOffline(settingsOf(command), request)
     : await ask(new Remote(command).caisson, request);
-  process.stdout.write(flags.json ? `${printableJson(issued)}\n` : `${issued.token}\n`);
+  process.stdout.write(flags.json ? `${printableJson(issued)}\n` : `${printable(issued.token)}\n`);
   if (!flags.json) describe(issued);
 }
 

@@ -25,8 +25,8 @@ interface Given {
 
 const MAX_RUNS = 50;
 const DEFAULT_RUNS = 10;
-/** The most characters that are searched for. */
-const MAX_TEXT_CHARS = 256;
+/** The most characters that are searched for, as of `GET /api/runs`, which other nodes are asked. */
+const MAX_TEXT_CHARS = 200;
 
 /** Shows the latest runs, or the record of one. */
 export const GET_RUNS: OwnTool<Given> = {

@@ -20,11 +20,14 @@ export async function codeOfCall(
   return codeOf(await fetchCode(call, sources));
 }
 
-async function fetchCode({ taskUrl: url, group, pin, response }: RunCall, sources: Sources): Promise<CodeText> {
+async function fetchCode(
+  { taskUrl: url, group, pin, bearer, caller, response }: RunCall,
+  sources: Sources,
+): Promise<CodeText> {
   // The run of a client that has left must not hold its slot for as long as a slow server answers.
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  const permit = { net: group.net, sha256: pin?.sha256 ?? null };
+  const permit = { net: group.net, sha256: pin?.sha256 ?? null, family: (bearer ?? caller).family };
   const { bytes, contentType } = await sources.fetch(pin?.url ?? url!, permit, gone.signal);
   const typescript = contentType?.startsWith("application/typescript") ?? false;
   return { source: bytes, typescript, modules: null };
