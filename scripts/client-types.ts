@@ -49,11 +49,13 @@ ${routes.join("")}}
 function route(method: string, path: string, operation: Operation, ofPath: readonly Parameter[]): string {
   const query = (operation.parameters ?? []).filter((parameter) => parameter.in === "query");
   const success = operation.responses["200"] ?? operation.responses["201"];
+  const accepted = operation.responses["202"];
+  const answers = [bodyOf(success?.content), ...(accepted ? [bodyOf(accepted.content)] : [])].join(" | ");
   return `${comment(operation.summary, "  ")}  "${method.toUpperCase()} ${path}": {
     path: ${membersOf(ofPath, "    ", true)};
     query: ${membersOf(query, "    ", false)};
     body: ${bodyOf(operation.requestBody?.content)};
-    answer: ${bodyOf(success?.content)};
+    answer: ${answers};
   };
 `;
 }

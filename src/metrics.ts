@@ -12,6 +12,7 @@ import type { EgressCounts } from "./telemetry/egress-counts.ts";
 import type { EventLoopLag } from "./telemetry/metrics/event-loop-lag.ts";
 import { exposition } from "./telemetry/metrics/exposition.ts";
 import { counter, type Family, gauge, histogram } from "./telemetry/metrics/family.ts";
+import type { Histogram } from "./telemetry/metrics/histogram.ts";
 import type { Launches } from "./telemetry/metrics/launches.ts";
 import { processFamilies } from "./telemetry/metrics/process-families.ts";
 import { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
@@ -31,6 +32,7 @@ export interface MeasuredService {
   readonly pool: Pick<Pool, "state">;
   readonly egressCounts: EgressCounts;
   readonly lag: EventLoopLag;
+  readonly packages: MeasuredPackages;
   readonly recordStore: Pick<RecordStore, "losses">;
   readonly usage: Pick<Usage, "losses">;
   readonly audit: Pick<Audit, "losses">;
@@ -41,6 +43,13 @@ export interface MeasuredService {
   readonly isRedisConnected: () => boolean | null;
   /** The keys that the store of the limits has in memory; null if Redis has them. */
   readonly limitKeys: () => number | null;
+}
+
+/** The builds of packages, and what is stored of them. */
+export interface MeasuredPackages {
+  readonly queue: { readonly size: number };
+  readonly builds: { readonly duration: Histogram; readonly outcomes: ReadonlyMap<string, number> };
+  readonly stored: () => { readonly all: number; readonly count: number };
 }
 
 const REASONS: Readonly<Record<RefusalReason, 0>> = {
@@ -72,6 +81,7 @@ function* families(service: MeasuredService): Generator<Family> {
   );
   yield* guestsOf(service);
   yield* egressOf(service.egressCounts);
+  yield* packagesOf(service.packages);
   yield* recordsOf(service);
   yield histogram(
     "caisson_event_loop_lag_seconds",
@@ -119,6 +129,19 @@ function* egressOf({ open, asked, lookups, bytes, refused }: EgressCounts): Gene
     "Connections and lookups that were refused to tasks, by reason.",
     Object.entries({ ...REASONS, ...refused }).map(([reason, count]) => [{ reason }, count]),
   );
+}
+
+function* packagesOf({ queue, builds, stored }: MeasuredPackages): Generator<Family> {
+  const { all, count } = stored();
+  yield gauge("caisson_package_builds_waiting", "Builds of packages that wait or run.", queue.size);
+  yield counter(
+    "caisson_package_builds_total",
+    "Builds of packages, by outcome: built, or the code of the error.",
+    [...builds.outcomes].map(([outcome, number]) => [{ outcome }, number]),
+  );
+  yield histogram("caisson_package_build_seconds", "Time of a build of packages.", [[{}, builds.duration]]);
+  yield gauge("caisson_package_sets", "Sets of packages that are built.", count);
+  yield gauge("caisson_package_bytes", "Bytes of these sets on the disk (--packages-size).", all);
 }
 
 function* recordsOf({ recordStore, usage, audit, drain }: MeasuredService): Generator<Family> {

@@ -48,6 +48,7 @@ import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { type MeasuredService, metricsOfRuns, metricsText } from "./metrics.ts";
 import { openEgress, openSources } from "./network.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
+import { openPackages, readRegistries } from "./open-packages.ts";
 import { Restarts } from "./policies/restarts.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
 import { Records } from "./records/records.ts";
@@ -158,18 +159,27 @@ async function wire(
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
   const issueRate = new IssueRate(store, config.familyIssues);
-  const taskOptions = { ...config, admitIssue: (by: Caller) => issueRate.admit(by) };
-  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
+  const registries = readRegistries(config);
   const defaults = { container: config.containerLimit, token: config.tokenLimit };
-  const copies = new CopiedDatabases(folder, shared !== null, history.folder !== folder);
-  const databases = closers.adopt(copies, (open) => open.close());
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
   const sandbox = await opening;
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   const servers: Server[] = [];
-  const egress = openEgress(config, capacity.egressConnections, () => servers.flatMap(listeningPorts));
+  const ownPorts = (): number[] => servers.flatMap(listeningPorts);
+  const egress = openEgress(config, capacity.egressConnections, ownPorts);
+  const builderEgress = { ownPorts, ownPlaces: config.redis?.hosts ?? [] };
+  const packageParts = { folder, registries, sandbox, egress: builderEgress, log };
+  const { packages, ...building } = openPackages(config, packageParts);
+  closers.adopt(packages, (open) => open.close());
+  const taskOptions = { ...config, packages, admitIssue: (by: Caller) => issueRate.admit(by) };
+  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
+  // After the stores, whose files it opens.
+  const copies = new CopiedDatabases(folder, shared !== null, history.folder !== folder);
+  const databases = closers.adopt(copies, (open) => open.close());
+  packages.artefacts.isPinned = async ({ container, name }, key) =>
+    packages.names((await tasks.find(container, name))?.lock ?? null, key);
   const launches = new Launches();
   const launch = (): Promise<Guest> =>
     launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress));
@@ -233,6 +243,7 @@ async function wire(
     ...{ launches, pool, lag, recordStore, usage, audit, drain, ...counts },
     isReady: () => trouble() === null,
     isRedisConnected: () => link && link.lost === null,
+    packages: building,
     limitKeys: () => (store instanceof EmbeddedLimitStore ? store.size : null),
   };
   const system: SystemFacts = {
@@ -262,6 +273,7 @@ async function wire(
     policies,
     restarts,
     containers,
+    packages,
     sources: openSources(config, egress.policy),
     records,
     nodes,

@@ -170,6 +170,33 @@ export type Claims = {
   parents: string[];
 };
 
+export type Lock = {
+  /** the SHA-256 of what decides the build */
+  key: string;
+  ranges: {
+    [name: string]: string;
+  };
+  /** what may be imported: packages and their sub-paths */
+  entries: string[];
+  /** `name@version` of each package of `ranges` */
+  roots: {
+    [name: string]: string;
+  };
+  packages: {
+    name: string;
+    version: string;
+    /** `sha512-` and the SHA-512 of the tarball in base64 */
+    integrity: string;
+    dependencies: {
+      [name: string]: string;
+    };
+  }[];
+  builder: string;
+  /** the `jti` of the token whose request made the lock */
+  requestedBy: string;
+  at: string;
+};
+
 /** the nodes that the answer covers */
 export type Nodes = {
   asked: number;
@@ -231,6 +258,13 @@ export type RunRecord = {
     refused: number;
   };
   traceparent: string | null;
+  /** the packages that the code imports, and the key of their lock */
+  packages?: {
+    lock: string;
+    versions: {
+      [name: string]: string;
+    };
+  } | undefined;
   limits: {
     container: {
       [name: string]: {
@@ -315,6 +349,13 @@ export type AnsweredRunRecord = {
     refused: number;
   } | null;
   traceparent: string | null;
+  /** the packages that the code imports, and the key of their lock */
+  packages?: {
+    lock: string;
+    versions: {
+      [name: string]: string;
+    };
+  } | undefined;
   limits: {
     container: {
       [name: string]: {
@@ -404,6 +445,13 @@ export type RunPage = {
       refused: number;
     };
     traceparent: string | null;
+    /** the packages that the code imports, and the key of their lock */
+    packages?: {
+      lock: string;
+      versions: {
+        [name: string]: string;
+      };
+    } | undefined;
     limits: {
       container: {
         [name: string]: {
@@ -462,6 +510,10 @@ export type CheckRequest = {
   modules?: {
     [name: string]: string;
   } | undefined;
+  /** the packages that the code imports, with their ranges; a check builds none */
+  packages?: {
+    [name: string]: string;
+  } | undefined;
   /** your name for the code; `.ts` at its end: TypeScript first */
   file?: string | undefined;
 };
@@ -471,7 +523,7 @@ export type CodeCheck = {
   checked: boolean;
   /** null if the code parses */
   error: {
-    code: "code_syntax" | "module_missing";
+    code: "code_syntax" | "module_missing" | "packages_forbidden" | "packages_too_large" | "request_invalid";
     message: string;
     hint: string | null;
     at: {
@@ -575,6 +627,70 @@ export type McpMessage = {
   id?: string | number | undefined;
   method?: string | undefined;
   [name: string]: unknown;
+};
+
+export type Packages = {
+  npm: "none" | "listed" | "any";
+  allow: {
+    /** such as `zod`, `lodash@4` or `@acme/*` */
+    package: string;
+    setBy: "setting" | "administrator";
+    /** the `jti` of the token that added it */
+    by: string | null;
+    at: string | null;
+  }[];
+  packages: {
+    /** the key of the lock */
+    lock: string;
+    /** of the packages that code names */
+    versions: {
+      [name: string]: string;
+    };
+    /** the packages with their dependencies */
+    count: number;
+    bytes: number;
+    builtAt: string;
+    /** the last use, to within an hour */
+    usedAt: string;
+  }[];
+  /** of all these sets */
+  bytes: number;
+  maxBytes: number;
+};
+
+export type PermittedPackages = {
+  npm: "none" | "listed" | "any";
+  allow: {
+    /** such as `zod`, `lodash@4` or `@acme/*` */
+    package: string;
+    setBy: "setting" | "administrator";
+    /** the `jti` of the token that added it */
+    by: string | null;
+    at: string | null;
+  }[];
+};
+
+export type BuiltPackages = {
+  lock: Lock;
+  bytes: number;
+};
+
+export type WarmRequest = {
+  packages: {
+    [name: string]: string;
+  };
+  entries?: string[] | undefined;
+};
+
+export type RemovedPackages = {
+  lock: string;
+  removed: true;
+};
+
+export type Building = {
+  build: {
+    state: "building";
+  };
 };
 
 export type Health = {
@@ -683,6 +799,9 @@ export type Envelope = {
   modules?: {
     [name: string]: string;
   } | undefined;
+  packages?: {
+    [name: string]: string;
+  } | undefined;
 };
 
 /** what the task returns */
@@ -692,6 +811,9 @@ export type RecordedEnvelope = {
   code: string;
   data?: unknown;
   modules?: {
+    [name: string]: string;
+  } | undefined;
+  packages?: {
     [name: string]: string;
   } | undefined;
   timeout?: string | undefined;
@@ -789,6 +911,12 @@ export type TaskRequest = {
   input?: {
     [name: string]: unknown;
   } | null | undefined;
+  /** the packages that the code imports, in addition to those in its specifiers: ranges by name, such as `{"zod": "^4"}`; null removes them */
+  packages?: {
+    [name: string]: string;
+  } | null | undefined;
+  /** packages of the task whose versions move to the newest in their range; all others stay */
+  update?: string[] | undefined;
   /** true: each run gets an unused guest */
   fresh?: boolean | undefined;
   /** the hosts that code may connect to, of those that the operator allows; false: none */
@@ -853,6 +981,9 @@ export type Task = {
   input: {
     [name: string]: unknown;
   } | null;
+  packages: {
+    [name: string]: string;
+  } | null;
   /** texts by name */
   labels: {
     [name: string]: string;
@@ -879,6 +1010,7 @@ export type Task = {
     [name: string]: string;
   } | null | undefined;
   typescript?: boolean | undefined;
+  lock?: Lock | null | undefined;
 };
 
 export type TaskPage = {
@@ -897,6 +1029,9 @@ export type TaskPage = {
     tool: boolean;
     input: {
       [name: string]: unknown;
+    } | null;
+    packages: {
+      [name: string]: string;
     } | null;
     /** texts by name */
     labels: {
@@ -941,6 +1076,9 @@ export type TaskVersions = {
     input: {
       [name: string]: unknown;
     } | null;
+    packages: {
+      [name: string]: string;
+    } | null;
     /** texts by name */
     labels: {
       [name: string]: string;
@@ -960,6 +1098,7 @@ export type TaskVersions = {
     exp: number | null;
     by: string;
     changedAt: string;
+    lock: Lock | null;
   }[];
 };
 
@@ -971,6 +1110,14 @@ export type DeletedTask = {
 
 export type DryRun = {
   record: AnsweredRunRecord;
+};
+
+export type BuildingTask = {
+  container: string;
+  name: string;
+  build: {
+    state: "building";
+  };
 };
 
 export type TaskOrDryRun = Task | DryRun;
@@ -1422,9 +1569,13 @@ export interface Routes {
       tool?: string | undefined;
       /** `input` of the task, as text or as JSON, if the body is its source */
       input?: string | undefined;
+      /** `packages` of the task, as text or as JSON, if the body is its source */
+      packages?: string | undefined;
+      /** `update` of the task, as text or as JSON, if the body is its source */
+      update?: string | undefined;
     };
     body: TaskRequest;
-    answer: TaskOrDryRun;
+    answer: TaskOrDryRun | BuildingTask;
   };
   /** Delete a task with its token, its versions and its secrets */
   "DELETE /api/tasks/{container}/{task}": {
@@ -1461,6 +1612,60 @@ export interface Routes {
     query: {};
     body: RollBackRequest;
     answer: Task;
+  };
+  /** Read which packages code may import, and which sets are built */
+  "GET /api/packages": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: Packages;
+  };
+  /** Build packages before the first run that imports them */
+  "POST /api/packages/warm": {
+    path: {};
+    query: {};
+    body: WarmRequest;
+    answer: BuiltPackages | Building;
+  };
+  /** Read the lock of a set that is built */
+  "GET /api/packages/locks/{key}": {
+    path: {
+      /** the key of a lock */
+      key: string;
+    };
+    query: {};
+    body: undefined;
+    answer: BuiltPackages;
+  };
+  /** Remove a set that is built, as an administrator. A run that needs it builds it again */
+  "DELETE /api/packages/locks/{key}": {
+    path: {
+      /** the key of a lock */
+      key: string;
+    };
+    query: {};
+    body: undefined;
+    answer: RemovedPackages;
+  };
+  /** Add a package to the list of the operator, as an administrator */
+  "PUT /api/packages/allow/{package}": {
+    path: {
+      /** a package such as `zod`, `lodash@4` or `@acme/*` */
+      package: string;
+    };
+    query: {};
+    body: undefined;
+    answer: PermittedPackages;
+  };
+  /** Remove a package from the list of the operator, as an administrator */
+  "DELETE /api/packages/allow/{package}": {
+    path: {
+      /** a package such as `zod`, `lodash@4` or `@acme/*` */
+      package: string;
+    };
+    query: {};
+    body: undefined;
+    answer: PermittedPackages;
   };
   /** List the runs of all containers of the token, the newest first */
   "GET /api/runs": {
@@ -1579,7 +1784,7 @@ export interface Routes {
       /** only entries before this time */
       until?: string | undefined;
       /** only this action */
-      action?: "token issued" | "token revoked" | "secrets replaced" | "limits reset" | "policy set" | "policy changed" | "policy removed" | "container suspended" | "container resumed" | "container restarted" | "task made" | "task changed" | "task rolled back" | "task deleted" | "run cancelled" | "signing keys changed" | undefined;
+      action?: "token issued" | "token revoked" | "secrets replaced" | "limits reset" | "policy set" | "policy changed" | "policy removed" | "container suspended" | "container resumed" | "container restarted" | "task made" | "task changed" | "task rolled back" | "task deleted" | "run cancelled" | "package allowed" | "package disallowed" | "packages removed" | "signing keys changed" | undefined;
       /** only changes by the token with this `jti` */
       by?: string | undefined;
     };
@@ -1803,14 +2008,14 @@ export interface Routes {
     };
     query: {};
     body: McpMessage;
-    answer: McpMessage;
+    answer: McpMessage | undefined;
   };
   /** Use the tools of the only container of the token, or name one in each call */
   "POST /mcp": {
     path: {};
     query: {};
     body: McpMessage;
-    answer: McpMessage;
+    answer: McpMessage | undefined;
   };
   /** Name the paths of this document and of the page of errors */
   "GET /": {

@@ -11,6 +11,7 @@ import type {
 import { List } from "./list.ts";
 import { Containers } from "./resources/containers.ts";
 import { Limits } from "./resources/limits.ts";
+import { Packages } from "./resources/packages.ts";
 import { Runs } from "./resources/runs.ts";
 import { Tasks } from "./resources/tasks.ts";
 import { Tokens } from "./resources/tokens.ts";
@@ -26,6 +27,7 @@ export class Caisson {
   readonly limits: Limits;
   readonly containers: Containers;
   readonly runs: Runs;
+  readonly packages: Packages;
   readonly #transport: Transport;
 
   constructor(options: CaissonOptions) {
@@ -36,6 +38,7 @@ export class Caisson {
     this.limits = new Limits(transport);
     this.containers = new Containers(transport);
     this.runs = new Runs(transport);
+    this.packages = new Packages(transport);
   }
 
   /**

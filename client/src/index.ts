@@ -3,6 +3,7 @@ export { Caisson } from "./caisson.ts";
 export { CaissonError, type ClientErrorCode, type ErrorCode, type ErrorPosition, type TaskError } from "./error.ts";
 export type { ContainerEvent, FollowOptions } from "./follow.ts";
 export type { List } from "./list.ts";
+export type { WarmOptions } from "./resources/packages.ts";
 export type { ChangeOptions, TaskVersion } from "./resources/tasks.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { RecordOptions, RunOptions, Source } from "./run-request.ts";

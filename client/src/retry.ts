@@ -1,7 +1,10 @@
 import { CaissonError } from "./error.ts";
 
 export interface RetryOptions {
-  /** `true`: a request that is answered 429 waits and is sent again. A 429 has run and counted nothing. */
+  /**
+   * `true`: a request that is answered 429, or 503 `packages_building`, waits and is sent again. A 429 has run and counted nothing. A run
+   * whose packages are being built has counted.
+   */
   readonly limited?: boolean | undefined;
   /** The most milliseconds that one request waits in all; default: 60000. A longer wait is an error at once. */
   readonly maxWaitMs?: number | undefined;
@@ -15,7 +18,7 @@ const MIN_WAIT_MS = 10;
 /** Timers of JavaScript have 31 bits. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Sends a request again while it is answered 429, if the options say so. */
+/** Sends a request again while it is answered 429 or `packages_building`, if the options say so. */
 export async function retryWhenLimited<T>(
   send: () => Promise<T>,
   { limited = false, maxWaitMs = DEFAULT_WAIT_MS }: RetryOptions,
@@ -26,7 +29,7 @@ export async function retryWhenLimited<T>(
     try {
       return await send();
     } catch (error) {
-      if (!limited || !(error instanceof CaissonError) || error.status !== 429) throw error;
+      if (!limited || !(error instanceof CaissonError) || !mayBeSentAgain(error)) throw error;
       // A timer may fire a millisecond early.
       const waitMs = Math.max(Math.ceil(error.retryAfterMs ?? UNNAMED_WAIT_MS) + 1, MIN_WAIT_MS);
       if (waitMs > leftMs) throw error;
@@ -34,6 +37,10 @@ export async function retryWhenLimited<T>(
       await wait(waitMs, signal);
     }
   }
+}
+
+function mayBeSentAgain({ status, code }: CaissonError): boolean {
+  return status === 429 || code === "packages_building";
 }
 
 /** Waits for that time, at most for the longest time of a timer (24 days). @throws {CaissonError} `aborted` */

@@ -17,6 +17,8 @@ export interface RunOptions extends RequestOptions {
   readonly timeout?: string | number | undefined;
   /** The modules that the code imports, such as `{ "./lib.ts": "export ..." }`. Only for code in the request. */
   readonly modules?: Readonly<Record<string, string>> | undefined;
+  /** The npm packages that the code imports: ranges by name, such as `{ zod: "^4" }`. Only for code in the request. */
+  readonly packages?: Readonly<Record<string, string>> | undefined;
   /** Your name for the code, in positions and stacks. */
   readonly file?: string | undefined;
   /** The body that a named task receives instead of `data`, byte for byte. Not for code in the request. */
@@ -31,7 +33,7 @@ export interface RecordOptions extends RunOptions {
 }
 
 type QueryValue = string | number | boolean;
-const NAMES = "data query timeout modules file body traceparent maxResult signal retry";
+const NAMES = "data query timeout modules packages file body traceparent maxResult signal retry";
 type RunRoute = "POST /api/runs/{container}";
 
 /** Returns the parameters of the request that runs something. */
@@ -39,16 +41,16 @@ export function runRequest(container: string, source: Source, options: RecordOpt
   mustBeOptions(options, NAMES, 'run("acme", code, { data: { name: "you" } })');
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError('code must be a text, { task: "name" }, or null for a token with pinned code');
-  const { data, query, timeout, modules, file, body, traceparent, maxResult } = options;
+  const { data, query, timeout, modules, packages, file, body, traceparent, maxResult } = options;
   const settings = { timeout: typeof timeout === "number" ? `${timeout}ms` : timeout, file, maxResult };
   const common = { path: { container }, headers: { traceparent } };
   if (typeof source === "string") {
     if (body !== undefined) throw new TypeError("body is for a named task; give data to code");
-    const envelope = { code: source, data, query, modules, ...settings };
+    const envelope = { code: source, data, query, modules, packages, ...settings };
     return { ...common, json: envelope };
   }
-  if (query !== undefined || modules !== undefined)
-    throw new TypeError("query and modules are for code in the request");
+  if (query !== undefined || modules !== undefined || packages !== undefined)
+    throw new TypeError("query, modules and packages are for code in the request");
   if (data !== undefined && body !== undefined) throw new TypeError("data and body exclude each other");
   const parameters: Routes[RunRoute]["query"] = { ...settings, task: source?.task };
   return { ...common, query: parameters, ...(body === undefined ? { json: data as RecordedEnvelope } : { body }) };

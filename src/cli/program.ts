@@ -19,6 +19,7 @@ import { logsCommand } from "./logs.ts";
 import { mcpCommand } from "./mcp.ts";
 import { meant } from "./meant.ts";
 import { refuseFlagsOfNpm } from "./npm-flags.ts";
+import { packagesCommand } from "./packages.ts";
 import { restoreCommand } from "./restore.ts";
 import { runCommand } from "./run.ts";
 import { runsCommand } from "./runs.ts";
@@ -32,7 +33,15 @@ import { whoamiCommand } from "./whoami.ts";
 
 /** The commands by the headings of the help. Each command has its own file. */
 const GROUPS: Readonly<Record<string, readonly (() => Command)[]>> = {
-  "Run and deploy code:": [runCommand, initCommand, deployCommand, tasksCommand, logsCommand, runsCommand],
+  "Run and deploy code:": [
+    runCommand,
+    initCommand,
+    deployCommand,
+    tasksCommand,
+    packagesCommand,
+    logsCommand,
+    runsCommand,
+  ],
   "Use and manage a service:": [
     ...[loginCommand, logoutCommand, whoamiCommand, tokensCommand, containersCommand, limitsCommand],
     ...[usageCommand, auditCommand, systemCommand, settingsCommand, healthCommand, mcpCommand],

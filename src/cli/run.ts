@@ -24,6 +24,11 @@ export function runCommand(): Command {
     .option("--input <json>", "data for the code, in context.body; @file reads a file, and @- stdin")
     .option("--query <name=value>", "for the code, in context.query; can be repeated", gather)
     .option("--timeout <duration>", "the longest that the run may take, such as 5s")
+    .option(
+      "--package <name>",
+      "an npm package that the code imports, such as zod@4; can be repeated; default: those of the caisson.json here",
+      gather,
+    )
     .option("--file <name>", "the name of the code in positions; default: the file")
     .option("--watch", "run again when the file, or a file that it imports, changes")
     .option("--stream", "print the result as it comes, of any size; without the console")
@@ -35,6 +40,7 @@ export function runCommand(): Command {
   const examples = [
     "run task.ts",
     `run task.ts --input '{"name": "you"}' --query a=6 --container acme`,
+    "run task.ts --package zod@4",
     "run --task hook --container acme",
     "run src/index.ts --bundle --watch -- --define:DEBUG=true",
   ];

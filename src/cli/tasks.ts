@@ -94,6 +94,7 @@ function taskText(task: Task): string {
     ["code of", task.url],
     ["language", code === undefined ? null : typescript ? "TypeScript" : "JavaScript"],
     ["modules", modules ? Object.keys(modules).join(", ") : null],
+    ["packages", task.lock ? Object.values(task.lock.roots).join(", ") : null],
     ["sha256", task.sha256],
     ["timeout", task.timeout],
     ["limits", limits.token ? limitsText(limits.token) : null],
@@ -125,6 +126,16 @@ function deployCommand(): Command {
       gather,
     )
     .option("--net <host>", "a destination that its code may reach; can be repeated", gather)
+    .option(
+      "--package <name>",
+      "an npm package that its code imports, such as zod@4; can be repeated; replaces all previous ones",
+      gather,
+    )
+    .option(
+      "--update <name>",
+      "move this package of the task to its newest version in the range; can be repeated",
+      gather,
+    )
     .option("--label <name=value>", "a label; can be repeated; replaces all previous ones", gather)
     .option("--description <text>", "a text for readers")
     .option("--expires <duration>", "how long the task lives, such as 90d")

@@ -17,6 +17,7 @@ const CHALLENGES: Readonly<Record<string, string>> = {
   // No other token would help.
   origin_forbidden: 'Bearer realm="caisson"',
   container_suspended: 'Bearer realm="caisson"',
+  packages_forbidden: 'Bearer realm="caisson"',
   // A token with a wider scope would help: an administrator's token has no quota.
   quota_exceeded: 'Bearer realm="caisson", error="insufficient_scope"',
 };

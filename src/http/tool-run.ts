@@ -1,8 +1,10 @@
+import type { Ranges } from "../packages/names.ts";
+
 /** A run that a tool starts. Its request has the token; everything else is here. */
 export interface ToolRun {
   readonly container: string;
   /** The name of a task, or code. */
-  readonly what: { readonly task: string } | { readonly code: string };
+  readonly what: { readonly task: string } | { readonly code: string; readonly packages?: Ranges | undefined };
   /** The data as JSON, or null. */
   readonly data: string | null;
   /** A duration, as the caller wrote it; undefined if there is none. */

@@ -56,6 +56,14 @@ export interface RecordLimit {
   readonly setBy: "default" | "policy" | "token" | "ancestor" | "task";
 }
 
+/** The packages of a run. `GET /api/packages/{lock}` has the whole lock. */
+export interface RecordPackages {
+  /** The key of the lock. */
+  readonly lock: string;
+  /** The versions of the packages that the code or the request names. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
 /** What a run did. This is the one description that the API, the command line and the client show. */
 export interface RunRecord {
   /** The id of the run: 12 hexadecimal digits that name the process of the service, then a counter in base 36. */
@@ -103,6 +111,8 @@ export interface RunRecord {
     readonly container: Readonly<Record<string, RecordLimit>>;
     readonly token: Readonly<Record<string, RecordLimit>>;
   };
+  /** The packages that the code imports; absent if there are none. */
+  readonly packages?: RecordPackages;
   /** The body of the request, if the task says `record: "input"`. */
   readonly input?: string;
 }

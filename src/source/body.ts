@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { Problem } from "../errors.ts";
+import type { Ranges } from "../packages/names.ts";
 import { readEnvelope } from "./envelope.ts";
 import { requirePinned } from "./pin.ts";
 import { isBlank, withoutPreamble } from "./text.ts";
@@ -13,6 +14,8 @@ export interface Submission {
   typescript: boolean;
   /** The other modules of an envelope, by relative specifier. */
   modules: Record<string, string> | null;
+  /** The packages of an envelope, or null. */
+  packages: Ranges | null;
   /**
    * The JSON text of an envelope's `data`, or null if absent. It stays text: a parsed `[{},{},…]` takes thirty times
    * the memory.
@@ -53,20 +56,27 @@ export function readSubmission(
   if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
-  return { source, typescript: mediaType === "application/typescript", modules: null, data: null, options: {} };
+  return {
+    source,
+    typescript: mediaType === "application/typescript",
+    modules: null,
+    packages: null,
+    data: null,
+    options: {},
+  };
 }
 
 async function readEnvelopeBody(body: Buffer, contentType: string, limits: SubmissionLimits): Promise<Submission> {
   rejectOtherCharsets(contentType);
   const { jsonDepth, holder, options: names } = limits;
-  const { code, modules, data, options } = await readEnvelope(body, jsonDepth, holder, names);
+  const { code, modules, packages, data, options } = await readEnvelope(body, jsonDepth, holder, names);
   const bytes = Buffer.from(code);
   let size = bytes.length;
   for (const text of Object.values(modules ?? {})) size += Buffer.byteLength(text);
   rejectTooLarge(size, limits.codeBytes);
   const source = sourceOf(bytes);
-  requirePinned(bytes, modules, limits.sha256);
-  return { source, typescript: isTypeScript(options["file"]), modules, data, options };
+  requirePinned(bytes, modules ?? packages, limits.sha256);
+  return { source, typescript: isTypeScript(options["file"]), modules, packages, data, options };
 }
 
 /** An envelope has no media type for its code, but its author may name the file. */

@@ -4,7 +4,7 @@ import type { JsonVisitor, Span } from "./json-scanner.ts";
 import { duplicateMember, nameAt } from "./json.ts";
 
 /**
- * The maximum number of members. It is far above the three known members, so that an answer can name a few unknown
+ * The maximum number of members. It is far above the four known members, so that an answer can name a few unknown
  * ones.
  */
 const MAX_MEMBERS = 32;
@@ -48,7 +48,7 @@ export class EnvelopeMembers implements JsonVisitor {
     if (depth === 1) {
       this.#names += 1;
       if (this.#names > MAX_MEMBERS) {
-        throw tooMany(`${MAX_MEMBERS} members; it accepts only code, data and modules`);
+        throw tooMany(`${MAX_MEMBERS} members; it accepts only code, data, modules and packages`);
       }
       this.#inModules = end - start <= LONGEST_MODULES && nameAt(this.#bytes, { start, end }) === "modules";
     } else if (depth === 2 && this.#inModules) {
@@ -73,7 +73,7 @@ export class EnvelopeMembers implements JsonVisitor {
   get value(): object {
     const members = [...this.#values].map(([name, span]): [string, unknown] => {
       if (name === "code") return [name, this.#text(span)];
-      if (this.#options.has(name)) return [name, this.#small(span)];
+      if (name === "packages" || this.#options.has(name)) return [name, this.#small(span)];
       if (name !== "modules") return [name, null];
       return [name, this.#bytes[span.start] === OPEN_BRACE ? this.#moduleTexts() : this.#text(span)];
     });
@@ -81,7 +81,7 @@ export class EnvelopeMembers implements JsonVisitor {
     return Object.fromEntries(members);
   }
 
-  /** Returns the value of an option; undefined, which no option accepts, if it is too large to parse at once. */
+  /** Returns the value of an option or of `packages`; undefined, which neither accepts, if it is too large to parse at once. */
   #small({ start, end }: Span): unknown {
     return end - start > MAX_OPTION_BYTES ? undefined : JSON.parse(this.#bytes.toString("utf8", start, end));
   }

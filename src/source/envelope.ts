@@ -2,6 +2,8 @@ import { z } from "zod";
 
 import { Problem } from "../errors.ts";
 import { didYouMean } from "../nearest.ts";
+import { rangesMember } from "../packages/member.ts";
+import type { Ranges } from "../packages/names.ts";
 import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
 import { EnvelopeMembers } from "./envelope-members.ts";
 import { checkJson } from "./json.ts";
@@ -10,6 +12,7 @@ import { checkJson } from "./json.ts";
 export interface Envelope {
   code: string;
   modules: Record<string, string> | null;
+  packages: Ranges | null;
   /** The JSON text as it was sent, or null if absent. */
   data: string | null;
   /** The members that the caller of `readEnvelope` accepts in addition, by name. They are not checked. */
@@ -20,13 +23,14 @@ interface EnvelopeObject {
   readonly code: string;
   readonly data?: null;
   readonly modules?: Record<string, string>;
+  readonly packages?: Ranges;
 }
 
 /** An envelope without options. */
 const NO_OPTIONS: ReadonlySet<string> = new Set();
 
 /**
- * Reads the envelope `{code, data?, modules?}`. A lone surrogate is rejected in code and modules, because these become
+ * Reads the envelope `{code, data?, modules?, packages?}`. A lone surrogate is rejected in code and modules, because these become
  * UTF-8. It is allowed in `data`, which stays the JSON text that was sent.
  *
  * @param holder as of `nextTurn`
@@ -59,8 +63,8 @@ export async function readEnvelope(
     faults.push({ detail: BAD_SPECIFIER, pointer: pointer(["modules", "__proto__"]) });
   }
   if (result.success && faults.length === 0) {
-    const { code, modules } = result.data;
-    return { code, modules: modules ?? null, data: members.data, options };
+    const { code, modules, packages } = result.data;
+    return { code, modules: modules ?? null, packages: packages ?? null, data: members.data, options };
   }
   if (faults.length === 1 && !Object.hasOwn(value, "code")) {
     throw new Problem("code_missing", "the body has no member code", { hint });
@@ -100,7 +104,8 @@ function withForm(error: unknown, body: Buffer, optionNames: ReadonlySet<string>
   return new Problem(error.code, error.message, { ...error.options, hint: isObject ? inObject : hint });
 }
 
-const HINT = 'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}}; only code is required.';
+const HINT =
+  'The envelope is {"code": "...", "data": any, "modules": {"./lib.ts": "..."}, "packages": {"zod": "^4"}}; only code is required.';
 
 function hintFor(optionNames: ReadonlySet<string>): string {
   return optionNames.size === 0 ? HINT : `${HINT} Here it may also have ${[...optionNames].join(", ")}.`;
@@ -123,15 +128,17 @@ export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
   modules: z
     .record(specifier, text, "must be an object with relative specifiers as names and strings as values")
     .exactOptional(),
+  packages: rangesMember.exactOptional(),
 });
 
-const MEMBERS = ["code", "data", "modules"];
+const MEMBERS = ["code", "data", "modules", "packages"];
 /** The names that other services have for the members. */
 const SYNONYMS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     code: ["source", "script", "js", "text", "content", "program"],
     data: ["body", "input", "payload", "args", "arguments", "params", "context", "event", "variables"],
-    modules: ["files", "imports", "dependencies"],
+    modules: ["files", "imports"],
+    packages: ["dependencies", "npm", "libraries"],
   }).flatMap(([member, names]) => names.map((name) => [name, member] as const)),
 );
 

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 
 import { allowsNoMore, isNoLonger } from "../tokens/attenuate.ts";
 import type { Claims } from "../tokens/claims.ts";
-import type { Definition, TaskChange } from "./definition.ts";
+import { type Definition, nonEmpty, type TaskChange } from "./definition.ts";
 import { pinOf, type Task } from "./task.ts";
 
 /**
  * Returns the active task if a change keeps its secrets, otherwise null. Different code never gets them. A caller that neither
  * set them nor stands above the token that set them keeps them only if the change extends the task in no way. With other params
- * or another net, the same code could give the secrets away. A task that becomes public, runs more often or lasts longer would
+ * or another net, the same code could give the secrets away. Other packages are other code. A task that becomes public, runs more often or lasts longer would
  * use them for other callers. A task that shows its errors or keeps its inputs reveals data that only other code could reveal
  * otherwise, and other code gets no secrets.
  */
@@ -20,12 +20,20 @@ export function taskKeepingSecrets(definition: Definition, active: Task | null, 
 }
 
 function extendsNothing(
-  { public: isPublic, errors, record, request }: Definition,
-  { public: wasPublic, errors: previousErrors, record: previousRecord, caller: { claims } }: Task,
+  { public: isPublic, errors, record, packages, update, request }: Definition,
+  {
+    public: wasPublic,
+    errors: previousErrors,
+    record: previousRecord,
+    packages: previousPackages,
+    caller: { claims },
+  }: Task,
 ): boolean {
   return (
     isDeepStrictEqual(request.params, claims.params) &&
     isDeepStrictEqual(request.net, claims.net) &&
+    isDeepStrictEqual(packages, previousPackages) &&
+    update.length === 0 &&
     (wasPublic || !isPublic) &&
     (previousErrors === "shown" || errors === "hidden") &&
     (previousRecord === "input" || record === null) &&
@@ -55,6 +63,7 @@ export function changesNothing(request: TaskChange, active: Task): boolean {
     [request.record, active.record],
     [request.tool, active.tool],
     [request.input, active.input],
+    [request.packages && nonEmpty(request.packages), active.packages],
     [request.labels === null ? {} : request.labels, active.labels],
     [request.description, active.description],
     [request.fresh, claims.fresh],

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Labels } from "../labels.ts";
 import type { MemberFault, RequestFaults } from "../members.ts";
+import type { Ranges } from "../packages/names.ts";
 import { type Claims, permitsVerb, VERBS } from "../tokens/claims.ts";
 import { MAX_DEPTH, MAX_UNIX_S } from "../tokens/format.ts";
 import { payloadOf } from "../tokens/issue.ts";
@@ -49,6 +50,10 @@ export interface Definition extends RequestFaults {
   readonly record: "input" | null;
   readonly tool: boolean;
   readonly input: InputSchema | null;
+  /** The packages that the task names outside of its texts, or null. */
+  readonly packages: Ranges | null;
+  /** The packages whose versions move. */
+  readonly update: readonly string[];
   readonly labels: Labels;
   readonly description: string | null;
   /** The new secrets; null if the request sets none. */
@@ -73,12 +78,19 @@ export function definitionOf(ref: TaskRef, change: TaskChange, before: Before, b
     record: change.record === undefined ? (active?.record ?? null) : change.record,
     tool,
     input: change.input === undefined ? (active?.input ?? null) : change.input,
+    packages: change.packages === undefined ? (active?.packages ?? null) : nonEmpty(change.packages),
+    update: change.update ?? [],
     labels: change.labels === undefined ? (active?.labels ?? {}) : (change.labels ?? {}),
     description: change.description === undefined ? (active?.description ?? null) : change.description,
     secrets: change.secrets === undefined ? null : request.secrets,
     invalid: [...reported, ...invalid],
     exceeding: [...faultsOfStoring(isPublic, by), ...exceeding],
   };
+}
+
+/** Returns null for no packages, so that there is one form of it. */
+export function nonEmpty(ranges: Ranges | null): Ranges | null {
+  return ranges !== null && Object.keys(ranges).length > 0 ? ranges : null;
 }
 
 /** Returns the claims of the token that a task runs under. The `jti` stays as long as the tokens above are the same. */

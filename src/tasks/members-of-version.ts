@@ -10,12 +10,12 @@ import type { Task } from "./task.ts";
  * @param by the token of the request
  */
 export function membersOf(version: Task, storedCode: string | null, by: Claims): object {
-  const { caller, public: isPublic, errors, record, packed, labels, description, tool, input } = version;
+  const { caller, public: isPublic, errors, record, packed, labels, description, tool, input, packages } = version;
   const { net, fresh, params, code, timeout } = caller.claims;
   const limits = limitsToRequest(caller.claims, by);
   return {
     ...(storedCode === null ? code : unpacked(storedCode, packed)),
     ...{ limits, timeout, net, fresh, params, public: isPublic },
-    ...{ errors, record, labels, description, tool, input },
+    ...{ errors, record, labels, description, tool, input, packages },
   };
 }

@@ -2,6 +2,8 @@ import { z } from "zod";
 
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import { type MemberFault, membersProblem, readSound, schemaFaults } from "../members.ts";
+import { rangesMember, updateMember } from "../packages/member.ts";
+import type { Ranges } from "../packages/names.ts";
 import { timeoutMember } from "../tokens/members.ts";
 import { secretsMember } from "../tokens/secrets/member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
@@ -24,6 +26,8 @@ export interface TaskMembers {
   readonly record?: "input" | null;
   readonly tool?: boolean;
   readonly input?: InputSchema | null;
+  readonly packages?: Ranges | null;
+  readonly update?: readonly string[];
   readonly fresh?: boolean;
   readonly net?: unknown;
   readonly limits?: unknown;
@@ -136,6 +140,8 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
     record: z.exactOptional(z.literal(["input", null], "must be input, or null")),
     tool: flag,
     input: z.exactOptional(inputMember.nullable()),
+    packages: z.exactOptional(rangesMember.nullable()),
+    update: z.exactOptional(updateMember),
     fresh: flag,
     net: any,
     limits: any,

@@ -1,4 +1,6 @@
 import type { Labels } from "../labels.ts";
+import type { Lock } from "../packages/model.ts";
+import type { Ranges } from "../packages/names.ts";
 import { Caller } from "../tokens/caller.ts";
 import type { Claims, Pin } from "../tokens/claims.ts";
 import type { Payload } from "../tokens/payload.ts";
@@ -28,6 +30,10 @@ export interface Task {
   readonly tool: boolean;
   /** The JSON Schema of what the tool takes, or null: any object. */
   readonly input: InputSchema | null;
+  /** The packages that the task names outside of its texts, or null. */
+  readonly packages: Ranges | null;
+  /** The packages that the code imports, or null. A rollback brings it back. */
+  readonly lock: Lock | null;
   /** Texts for lists and for readers. */
   readonly labels: Labels;
   readonly description: string | null;
@@ -63,6 +69,8 @@ export interface TaskRecord {
   readonly description?: string;
   readonly tool?: boolean;
   readonly input?: InputSchema;
+  readonly packages?: Ranges;
+  readonly lock?: Lock;
   readonly packed?: boolean;
   readonly mayHandleFetch?: boolean;
   readonly inline: boolean;
@@ -80,6 +88,8 @@ const DEFAULTS = {
   record: null,
   tool: false,
   input: null,
+  packages: null,
+  lock: null,
   labels: {},
   description: null,
   packed: false,
@@ -99,15 +109,17 @@ export function describing({
   description,
   tool,
   input,
-}: Pick<Task, "labels" | "description" | "tool" | "input">): Pick<
+  packages,
+}: Pick<Task, "labels" | "description" | "tool" | "input" | "packages">): Pick<
   TaskRecord,
-  "labels" | "description" | "tool" | "input"
+  "labels" | "description" | "tool" | "input" | "packages"
 > {
   return {
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(description !== null && { description }),
     ...(tool && { tool }),
     ...(input !== null && { input }),
+    ...(packages !== null && { packages }),
   };
 }
 

@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { Problem } from "../errors.ts";
 import { refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
+import type { Lock } from "../packages/model.ts";
+import type { Ranges } from "../packages/names.ts";
 import { Caller } from "../tokens/caller.ts";
 import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
@@ -25,6 +27,7 @@ import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
 import { full } from "./room.ts";
 import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
 import { isPacked, packed, type TaskCode } from "./task-code.ts";
+import { hasPackages, lockOfTask, packagesOfTask, type TaskPackages, type WantedPackages } from "./task-packages.ts";
 import { TaskReader } from "./task-reader.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
 import { droppedSecrets, overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
@@ -38,6 +41,7 @@ export interface TasksOptions {
   /** The maximum number of tasks of a token family, and the maximum bytes of these with their versions. */
   readonly familyTasks: number;
   readonly familyTaskBytes: number;
+  readonly packages: TaskPackages;
   /** Counts one change of a task against the rate. @throws {Problem} `token_limited`, `store_unavailable` */
   readonly admitIssue: (by: Caller) => Promise<void>;
   /** The clock, in Unix milliseconds. */
@@ -53,6 +57,10 @@ export interface DraftTask extends TaskRef {
   readonly caller: Caller;
   /** Null if the code is fetched. */
   readonly code: TaskCode | null;
+  /** The packages that the request or the task names outside of the texts, or null. */
+  readonly ranges: Ranges | null;
+  /** The lock of the task, or null. */
+  readonly from: Lock | null;
   /** The secrets in the request, and no others. */
   readonly secrets: Secrets;
 }
@@ -69,7 +77,7 @@ export interface Changed {
 }
 
 /** Checks the code of a request before it is stored. */
-export type CodeCheck = (code: TaskCode) => Promise<void>;
+export type CodeCheck = (code: TaskCode, lock: Lock | null) => Promise<void>;
 
 /** How often a change is tried again when another caller changes the task at the same time. */
 const ATTEMPTS = 10;
@@ -80,6 +88,8 @@ export class Tasks {
   readonly #tokens: Tokens;
   readonly #options: TasksOptions;
   readonly #nowMs: () => number;
+  /** The number of changes of a task whose packages are built. */
+  readonly #building = new Map<string, number>();
   readonly #reader: TaskReader;
 
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
@@ -129,20 +139,23 @@ export class Tasks {
    */
   async draft(at: TaskRef, input: unknown, by: Caller, condition: Condition): Promise<DraftTask> {
     const read = readTaskRequest(input, this.#options.codeLimit);
-    const { definition, before } = await this.#define(at, read, by, condition);
+    const { definition, before, wanted } = await this.#define(at, read, by, condition);
     const payload = taskPayload(at, definition, before.active, by.claims, this.#nowMs());
     const caller = new Caller(claimsOf(payload), null, [], this.#tokens.store);
-    return { ...at, caller, code: definition.code, secrets: definition.secrets ?? {} };
+    const { code, packages: ranges, update, secrets } = definition;
+    const from = update.length === 0 ? (wanted?.from ?? null) : null;
+    return { ...at, caller, code, ranges, from, secrets: secrets ?? {} };
   }
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
     const stored = await this.#store.version(at.container, at.name, version);
     if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : await this.missing(at);
-    const members = membersOf(this.#reader.parsed(stored.record), stored.code, by.claims);
+    const before = this.#reader.parsed(stored.record);
+    const members = membersOf(before, stored.code, by.claims);
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
-    return (await this.#change(at, read, by, { condition, mayBeUnchanged: false })).task;
+    return (await this.#change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock })).task;
   }
 
   /**
@@ -158,6 +171,11 @@ export class Tasks {
 
   async list(container: string, after: string, count: number): Promise<Task[]> {
     return (await this.#store.list(container, after, count)).map((record) => this.#reader.parsed(record));
+  }
+
+  /** Whether the packages of a task are built, after which it will be published. */
+  isBuilding({ container, name }: TaskRef): boolean {
+    return this.#building.has(`${container}/${name}`);
   }
 
   /** Returns how the token of a task has ended. Both may be true. @throws {Problem} `store_unavailable` when that is unknown. */
@@ -183,6 +201,7 @@ export class Tasks {
       condition(before?.etag ?? null);
       if (!before) throw await this.missing({ container, name });
       if (!(await this.#store.remove(container, name, before.etag))) continue;
+      this.#options.packages.pin(before, null);
       await this.#retire(before, by);
       return before;
     }
@@ -200,24 +219,28 @@ export class Tasks {
     {
       condition,
       mayBeUnchanged,
+      kept = null,
       check,
-    }: { condition: Condition; mayBeUnchanged: boolean; check?: CodeCheck | undefined },
+    }: { condition: Condition; mayBeUnchanged: boolean; kept?: Lock | null; check?: CodeCheck | undefined },
   ): Promise<Changed> {
     let isCounted = false;
     let checked: string | null = null;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const { definition, change, before } = await this.#define(at, read, by, condition);
+      const { definition, change, before, wanted } = await this.#define(at, read, by, condition, kept);
       const { newest, active } = before;
-      if (active && mayBeUnchanged && changesNothing(change, active))
-        return { task: active, change: "none", dropped: [] };
+      const isSame = active !== null && mayBeUnchanged && changesNothing(change, active);
+      if (isSame && hasPackages(active, wanted)) return { task: active, change: "none", dropped: [] };
       // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
       // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
       if (!isCounted) await this.#options.admitIssue(by);
       isCounted = true;
-      if (check && change.code && change.sha256Of !== checked && isCodeGiven(read.members)) await check(change.code);
+      const lock = wanted && (await this.#lock(at, wanted, by));
+      const isGiven = isCodeGiven(read.members) || wanted !== null;
+      if (check && change.code && change.sha256Of !== checked && isGiven) await check(change.code, lock);
       checked = change.sha256Of;
+      if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
       const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
-      const task = await this.#write(at, definition, { newest, active }, by);
+      const task = await this.#write(at, definition, lock, { newest, active }, by);
       if (task) return { task, change: newest ? "changed" : "made", dropped };
     }
     throw contended();
@@ -229,7 +252,8 @@ export class Tasks {
     read: ReadTask,
     by: Caller,
     condition: Condition,
-  ): Promise<{ definition: Definition; change: TaskChange; before: Before }> {
+    kept: Lock | null = null,
+  ): Promise<Defined> {
     const { vault } = this.#tokens;
     const newest = await this.find(at.container, at.name);
     condition(newest?.etag ?? null);
@@ -244,11 +268,33 @@ export class Tasks {
       invalid: [...definition.invalid, ...tooLarge],
       exceeding: [...definition.exceeding, ...overriding],
     });
-    return { definition, change, before };
+    const { code, packages: ranges, update, request } = definition;
+    const texts = { code, ranges, update, claim: request.packages };
+    const wanted = packagesOfTask(texts, active, kept, this.#options.packages);
+    return { definition, change, before, wanted };
+  }
+
+  /** Builds the packages of a task that is about to be stored. */
+  async #lock({ container, name }: TaskRef, wanted: WantedPackages, by: Caller): Promise<Lock> {
+    const task = `${container}/${name}`;
+    this.#building.set(task, (this.#building.get(task) ?? 0) + 1);
+    try {
+      return await lockOfTask(wanted, by, this.#options.packages);
+    } finally {
+      const left = this.#building.get(task)! - 1;
+      if (left === 0) this.#building.delete(task);
+      else this.#building.set(task, left);
+    }
   }
 
   /** @returns null if another change was stored first. Nothing has changed then. */
-  async #write(at: TaskRef, definition: Definition, { newest, active }: Before, by: Caller): Promise<Task | null> {
+  async #write(
+    at: TaskRef,
+    definition: Definition,
+    lock: Lock | null,
+    { newest, active }: Before,
+    by: Caller,
+  ): Promise<Task | null> {
     const payload = taskPayload(at, definition, active, by.claims, this.#nowMs());
     const claims = claimsOf(payload);
     const { vault, store: tokenStore } = this.#tokens;
@@ -264,6 +310,7 @@ export class Tasks {
       mayHandleFetch: definition.code !== null && mayHandleFetch(definition.code),
       ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
       ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
+      ...(lock !== null && { lock }),
     };
     const { code } = definition;
     const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: code && packed(code) };
@@ -277,6 +324,7 @@ export class Tasks {
     await tokenStore.record(payload, byJti, this.#nowMs(), kids, this.#options.familyTasks);
     if (newest && newest.caller.claims.jti !== claims.jti) await this.#retire(newest, by);
     else if (active && active.owner.jti !== secretsId) await vault.set(active.owner, {});
+    this.#options.packages.pin(at, lock);
     return this.#reader.parsed(stored.record);
   }
 
@@ -290,6 +338,14 @@ export class Tasks {
     await this.#tokens.revoke(claims.jti, by.claims.jti);
     await this.#tokens.store.retire(claims.jti, this.#nowMs());
   }
+}
+
+/** A task after a change that is not stored yet. */
+interface Defined {
+  readonly definition: Definition;
+  readonly change: TaskChange;
+  readonly before: Before;
+  readonly wanted: WantedPackages | null;
 }
 
 function isCodeGiven(members: TaskMembers): boolean {

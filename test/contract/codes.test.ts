@@ -5,6 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { type ProblemCode, PROBLEMS } from "../../src/error-codes.ts";
+import { TestRegistry } from "../builder/test-registry.ts";
 import { missing, startRedis } from "../redis/server.ts";
 import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
 import { type Answer, collect, type RequestOptions } from "./http.ts";
@@ -26,6 +27,7 @@ let service: Service;
 let crowded: Service;
 let code: CodeServer;
 let closed: string;
+let registry: TestRegistry;
 
 before(async () => {
   code = await serveCode((request, response) => {
@@ -34,11 +36,17 @@ before(async () => {
     return response.writeHead(404).end();
   });
   closed = await closedAddress();
+  registry = await TestRegistry.open();
+  registry.publish("native", "1.0.0", { "index.js": "" }, { manifest: { gypfile: true } });
+  registry.publish("broken", "1.0.0", { "index.js": 'import "./missing.js"' });
+  registry.instead.set("/gone", (_, response) => response.destroy());
+  const npm = ["--npm", "any", "--npm-registry", registry.url.href, "--npm-min-age", "0s"];
   const open = [code.address, closed].flatMap((address) => ["--egress-allow", address]);
-  [service, crowded] = await Promise.all([startService([...FLAGS, ...open]), startService(CROWDED)]);
+  [service, crowded] = await Promise.all([startService([...FLAGS, ...open, ...npm]), startService(CROWDED)]);
 });
 after(async () => {
   await Promise.all([service.stop(), crowded.stop()]);
+  registry.close();
   await code.close();
 });
 
@@ -147,8 +155,21 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     await limitFiles(crowded, "unlimited");
     return answer;
   },
-  ...{ packages_forbidden: notYet, packages_not_found: notYet, packages_native: notYet, packages_too_large: notYet },
-  ...{ packages_failed: notYet, packages_building: notYet, packages_unavailable: notYet },
+  packages_forbidden: () => crowded.run("codes", 'import "npm:a@1"'),
+  packages_not_found: () => run('import "npm:missing@1"'),
+  packages_native: () => run('import "npm:native@1"'),
+  packages_too_large: () => run(Array.from({ length: 60 }, (_, at) => `import "npm:a${at}"`).join("\n")),
+  packages_failed: () => run('import "npm:broken@1"'),
+  packages_building: async () => {
+    const token = await service.issue({ containers: ["codes-*"], timeout: "10ms" });
+    const held = Promise.withResolvers<void>();
+    registry.instead.set("/silent", (_, response) => void held.promise.then(() => response.destroy()));
+    const answer = await run('import "npm:silent@1"', { token });
+    // The next build waits for this one.
+    held.resolve();
+    return answer;
+  },
+  packages_unavailable: () => run('import "npm:gone@1"'),
   node_unavailable: async () => {
     await using redis = await startRedis();
     // A node that has announced itself, but does not announce where it is.
@@ -158,11 +179,6 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     );
   },
 };
-
-/** Codes of packages, which no run imports yet. */
-function notYet(): Promise<Answer> {
-  return Promise.reject(new Error("no run imports packages yet"));
-}
 
 /** Returns the answer to the second of two runs of a token with these claims. */
 async function twice(claims: object): Promise<Answer> {
@@ -232,11 +248,6 @@ async function untilRefused(ask: () => Promise<Answer>): Promise<Answer> {
 
 /** The codes that cannot be provoked on this machine, with the reason. */
 const MISSING: Partial<Record<ProblemCode, string>> = {
-  ...Object.fromEntries(
-    Object.keys(PROBLEMS)
-      .filter((name) => name.startsWith("packages_"))
-      .map((name) => [name, "no run imports packages yet"]),
-  ),
   internal_error: "only a bug causes it: test/http/problem.test.ts tests its answer",
   ...(hasPrlimit() ? {} : { store_unavailable: "there is no prlimit" }),
   ...(NO_REDIS ? { node_unavailable: NO_REDIS } : {}),

@@ -218,6 +218,34 @@ const WORST: readonly Worst[] = [
     },
   },
   {
+    name: "code that names the maximum of modules of packages, and quotes only",
+    status: 403,
+    make: () => {
+      const names = Array.from({ length: 190 }, (_, at) => `"zod/a${at}"`).join();
+      const code = names + "'\"`x".repeat(256_000 - names.length / 4);
+      const body = JSON.stringify({ code, packages: { zod: "4" } });
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
+    name: "code of imports of packages only",
+    status: 403,
+    make: () => {
+      const code = 'import(/*npm:*/"npm:zod@4");'.repeat(37_000);
+      return Promise.resolve(() => post("/api/run/worst", code));
+    },
+  },
+  {
+    name: "an envelope with the longest ranges",
+    status: 403,
+    make: () => {
+      const range = "1.2.3 - 2.3.4 || ".repeat(7) + "3.3.3";
+      const packages = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`a${at}`, range]));
+      const body = JSON.stringify({ code: "1", packages });
+      return Promise.resolve(() => post("/api/run/worst", body, JSON_TYPE));
+    },
+  },
+  {
     name: "an envelope with one string of escapes only",
     status: 200,
     make: () => {

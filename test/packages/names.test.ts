@@ -68,6 +68,16 @@ describe("packagesOf", () => {
     ]);
   });
 
+  it("adds the runtime of JSX for a package that has one", () => {
+    const text = 'import React from "react"; import { Hono } from "npm:hono@4"; const a = <b/>';
+    assert.deepEqual(find(text, { react: "19" })?.entries, [
+      "hono",
+      "hono/jsx/jsx-runtime",
+      "react",
+      "react/jsx-runtime",
+    ]);
+  });
+
   it("looks into all texts", () => {
     const texts = ['import "./lib.ts"', 'export * from "npm:zod@4"', 'import "npm:nanoid@5"'];
     assert.deepEqual(packagesOf(texts, null)?.ranges, { nanoid: "5", zod: "4" });

@@ -34,7 +34,7 @@ describe("a body of any media type other than JSON", () => {
       assert.equal(submission.source, body);
       assert.deepEqual(
         { ...submission, source: null },
-        { source: null, typescript: false, modules: null, data: null, options: {} },
+        { source: null, typescript: false, modules: null, packages: null, data: null, options: {} },
       );
     }
   });
@@ -83,6 +83,7 @@ describe("a body of JSON", () => {
         source: Buffer.from("6"),
         typescript: false,
         modules: { "./lib.ts": "7", "./a/b.js": "" },
+        packages: null,
         data: '{"a":[1,null]}',
         options: {},
       });
@@ -94,6 +95,7 @@ describe("a body of JSON", () => {
       source: Buffer.from("\n6"),
       typescript: false,
       modules: null,
+      packages: null,
       data: null,
       options: {},
     });

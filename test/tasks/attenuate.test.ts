@@ -17,6 +17,7 @@ import type { Tokens } from "../../src/tokens/token-service.ts";
 import { HandClock, inFolder, withStore } from "../limits/stores/folder.ts";
 import { isLong } from "../long.ts";
 import { callerOf, START_S, testTokens } from "../tokens/support.ts";
+import { NO_PACKAGES } from "./no-packages.ts";
 
 const CONTAINER = "acme-1";
 const PLACES = ["a.example", "a.example:443", "b.example:80"];
@@ -318,7 +319,7 @@ async function worldFactory(t: TestContext): Promise<(head: object) => Promise<W
     t.after(() => store.close());
     const room = { containerTasks: 10, familyTasks: 100, familyTaskBytes: 2 ** 20 };
     const tasks = new Tasks(store, tokens, {
-      ...{ ...room, codeLimit: 1_000, admitIssue: () => Promise.resolve() },
+      ...{ ...room, codeLimit: 1_000, packages: NO_PACKAGES, admitIssue: () => Promise.resolve() },
       nowMs: () => tokens.clock.nowMs,
     });
     const admin = await tokens.issue({ admin: true, exp: null }, "me");

@@ -13,11 +13,12 @@ import { revokeKey, rotateKeys } from "../../src/tokens/keys/key-rotation.ts";
 import { SqliteSecretStore } from "../../src/tokens/secrets/stores/sqlite.ts";
 import type { Tokens } from "../../src/tokens/token-service.ts";
 import { callerOf, problemOf, signed, START_S, testTokens } from "../tokens/support.ts";
+import { NO_PACKAGES } from "./no-packages.ts";
 
 const AT = { container: "acme", name: "task" };
 const always = (): boolean => true;
 const ROOM = { containerTasks: 2, familyTasks: 100, familyTaskBytes: 2 ** 20 };
-const OPTIONS = { ...ROOM, codeLimit: 1_000, admitIssue: () => Promise.resolve() };
+const OPTIONS = { ...ROOM, codeLimit: 1_000, packages: NO_PACKAGES, admitIssue: () => Promise.resolve() };
 const limitsOfToken = { token: { day: 9 } };
 
 interface Kept {

@@ -28,6 +28,7 @@ test("a token has the requested members, and defaults for the rest", async (t) =
     limits: {},
     timeout: null,
     net: null,
+    packages: null,
     code: null,
     params: {},
     secretsReadable: false,

@@ -8,8 +8,13 @@ import type {
   TaskRequest,
   TaskVersions,
 } from "../api-types.ts";
+import { CaissonError } from "../error.ts";
 import { List } from "../list.ts";
+import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
+
+/** The time between two questions for a build. */
+const POLL_MS = 1_000;
 
 export type TaskVersion = TaskVersions["versions"][number];
 
@@ -44,10 +49,24 @@ export class Tasks {
     return this.#transport.json("GET /api/tasks/{container}/{task}", { path: { container, task } }, options);
   }
 
-  /** Creates or changes a task. A member that is left out stays as it was. */
+  /**
+   * Creates or changes a task. A member that is left out stays as it was. While the service builds the packages of the task, the
+   * request is sent again.
+   */
   async put(container: string, task: string, definition: TaskRequest, options: ChangeOptions = {}): Promise<Task> {
     const parameters = { path: { container, task }, json: definition, headers: preconditions(options) };
-    return (await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as Task;
+    for (let isAgain = false; ; isAgain = true) {
+      try {
+        const answer = await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options);
+        if (!("build" in answer)) return answer as Task;
+      } catch (error) {
+        // The build has ended, and the first request has published the task.
+        const isDone = isAgain && error instanceof CaissonError && error.code === "precondition_failed";
+        if (!isDone) throw error;
+        return await this.get(container, task, options);
+      }
+      await wait(POLL_MS, options.signal);
+    }
   }
 
   /** Runs a task once without publishing it, and returns the record of the run. */

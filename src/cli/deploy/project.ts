@@ -3,7 +3,7 @@ import path from "node:path";
 
 import { didYouMean } from "../../nearest.ts";
 import { UsageError } from "../exits.ts";
-import { PROJECT_FILE, readProjectFile } from "../target/project.ts";
+import { PROJECT_FILE, readPackages, readProjectFile } from "../target/project.ts";
 
 /** A folder of tasks that `caisson deploy` puts into one container. */
 export interface Project {
@@ -31,10 +31,10 @@ export interface TaskSettings {
 /** The folder of the tasks in the folder of a project. */
 export const TASKS_FOLDER = "tasks";
 const SOURCE = /^(?!.*\.d\.ts$)(.+)\.[cm]?[jt]s$/;
-const MEMBERS = ["url", "container", "bundle", "tasks"];
+const MEMBERS = ["url", "container", "bundle", "packages", "tasks"];
 const TASK_MEMBERS = [
   ...["public", "errors", "record", "fresh", "net", "limits", "timeout", "labels", "description", "params"],
-  ...["exp", "expiresIn", "secrets"],
+  ...["exp", "expiresIn", "secrets", "packages"],
 ];
 
 /** Reads `caisson.json` and the names of the task files. @throws {UsageError} with all faults */
@@ -47,6 +47,7 @@ export function readProject(folder: string): Project {
   faults.push(...unknown(Object.keys(content), MEMBERS, ""));
   if (typeof container !== "string" || container === "") faults.push('container must be a name, such as "acme"');
   if (typeof bundle !== "boolean") faults.push("bundle must be true or false");
+  const packages = readPackages(content["packages"], file);
   const found = findTasks(folder);
   const settings = isObject(tasks) ? tasks : {};
   if (!isObject(tasks))
@@ -55,13 +56,20 @@ export function readProject(folder: string): Project {
   if (faults.length > 0) throw new UsageError(faults.map((fault) => `${file}: ${fault}`).join("\n"));
   return {
     ...{ folder, container: container as string, bundle: bundle as boolean },
-    tasks: found.map(({ name, file: source }) => ({ name, file: source, settings: settingsOf(settings[name]) })),
+    tasks: found.map(({ name, file: source }) => ({
+      name,
+      file: source,
+      settings: settingsOf(settings[name], packages),
+    })),
   };
 }
 
-function settingsOf(value: unknown): TaskSettings {
+/** @param common the packages of all tasks */
+function settingsOf(value: unknown, common: Readonly<Record<string, string>> | undefined): TaskSettings {
   const { secrets = [], ...members } = (value ?? {}) as Record<string, unknown>;
-  return { members, secrets: secrets as string[] };
+  const own = members["packages"];
+  const packages = common === undefined || own === null ? own : { ...common, ...own };
+  return { members: { ...members, ...(packages !== undefined && { packages }) }, secrets: secrets as string[] };
 }
 
 /** Returns the faults of the settings of one task. The service checks the values. */

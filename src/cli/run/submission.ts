@@ -5,7 +5,9 @@ import { buffer } from "node:stream/consumers";
 import type { RunOptions, Source } from "../../../client/src/index.ts";
 import { readSource, readText, textOf } from "../deploy/source.ts";
 import { UsageError } from "../exits.ts";
+import { packagesOf } from "../package-flags.ts";
 import { type FileName, filesBelow, filesOfTask } from "../runs/text.ts";
+import { packagesOfProject } from "../target/project.ts";
 import { bundle } from "./bundle.ts";
 import { inputsOfBundle } from "./inputs.ts";
 
@@ -16,6 +18,7 @@ export interface RunFlags {
   readonly input?: string;
   readonly query?: readonly string[];
   readonly timeout?: string;
+  readonly package?: readonly string[];
   readonly file?: string;
   readonly stream?: true;
   readonly watch?: true;
@@ -56,11 +59,13 @@ export async function readSubmission(
   if (code.text.length < MOST_BLANK && code.text.trim() === "")
     throw new UsageError(`${file === "-" ? "stdin" : file} is empty; it must contain code`);
   const named = flags.file ?? code.file;
+  const packages = packagesOf(flags.package, "--package") ?? (isBundled ? undefined : packagesOfProject("."));
   return {
     source: code.text,
     options: {
       ...options,
       ...(code.modules && { modules: code.modules }),
+      ...(packages && { packages }),
       ...(named !== null && named.length <= MAX_FILE_CHARS && { file: named }),
       ...(flags.query && { query: queryOf(flags.query) }),
     },
@@ -107,7 +112,15 @@ function refuseContradictions(
   if (!isBundled && esbuildFlags.length > 0)
     throw new UsageError(`${esbuildFlags.join(" ")} is for esbuild; add --bundle`);
   if (task === undefined) return;
-  const wrong = isBundled ? "--bundle" : query ? "--query" : flags.file === undefined ? null : "--file";
+  const wrong = isBundled
+    ? "--bundle"
+    : query
+      ? "--query"
+      : flags.package
+        ? "--package"
+        : flags.file === undefined
+          ? null
+          : "--file";
   if (wrong !== null) throw new UsageError(`${wrong} is for the code of a file, and --task runs a deployed task`);
 }
 

@@ -34,3 +34,16 @@ export function urlOfProject(folder: string): string | null {
   if (typeof url === "string") return url;
   throw new UsageError(`${path.join(folder, PROJECT_FILE)}: url must be a text such as "https://caisson.example"`);
 }
+
+/** Returns the `packages` of the folder's project, which all of its tasks may import; undefined if there are none. */
+export function packagesOfProject(folder: string): Record<string, string> | undefined {
+  return readPackages(readProjectFile(folder)?.["packages"], path.join(folder, PROJECT_FILE));
+}
+
+/** @param file for the fault. @throws {UsageError} if the value is not an object of texts */
+export function readPackages(value: unknown, file: string): Record<string, string> | undefined {
+  if (value === undefined || value === null) return undefined;
+  const isObject = typeof value === "object" && !Array.isArray(value);
+  if (isObject && Object.values(value).every((range) => typeof range === "string")) return { ...value };
+  throw new UsageError(`${file}: packages must be ranges by name, such as {"zod": "^4"}`);
+}

@@ -1,4 +1,5 @@
 import { UsageError } from "../exits.ts";
+import { packagesOf } from "../package-flags.ts";
 
 /** The flags of `tasks deploy`, as commander gives them. */
 export interface DeployFlags {
@@ -8,6 +9,8 @@ export interface DeployFlags {
   readonly param?: readonly string[];
   readonly secret?: readonly string[];
   readonly net?: readonly string[];
+  readonly package?: readonly string[];
+  readonly update?: readonly string[];
   readonly label?: readonly string[];
   readonly description?: string;
   readonly expires?: string;
@@ -17,9 +20,10 @@ export interface DeployFlags {
 
 /** Returns the members of a task that the flags set. @throws {UsageError} */
 export function membersOf(flags: DeployFlags): Record<string, unknown> {
-  const { timeout, param, net, label, description, expires } = flags;
+  const { timeout, param, net, label, description, expires, update } = flags;
   const members = {
     ...{ public: flags.public, timeout, net, description },
+    ...{ packages: packagesOf(flags.package, "--package"), update: update?.flatMap((list) => list.split(",")) },
     ...{ expiresIn: expires, params: pairsOf("--param", param), labels: pairsOf("--label", label) },
   };
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

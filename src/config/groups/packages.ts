@@ -1,16 +1,5 @@
 import { many, one, type Settings } from "../setting.ts";
-import {
-  choice,
-  duration,
-  file,
-  integer,
-  type OfScope,
-  permits,
-  scopeFiles,
-  scopeUrls,
-  size,
-  webUrl,
-} from "../values.ts";
+import { choice, duration, file, type OfScope, permits, scopeFiles, scopeUrls, size, webUrl } from "../values.ts";
 
 export interface PackageConfig {
   readonly npm: "none" | "listed" | "any";
@@ -21,10 +10,8 @@ export interface PackageConfig {
   readonly npmScopeToken: readonly OfScope[];
   readonly npmMinAge: number;
   readonly packagesSize: number;
-  readonly packagesMost: number;
-  readonly packagesUnpacked: number;
-  readonly packagesArtefact: number;
   readonly packagesTime: number;
+  readonly packagesWait: number;
 }
 
 export const PACKAGES: Settings<PackageConfig> = {
@@ -78,28 +65,16 @@ export const PACKAGES: Settings<PackageConfig> = {
     "disk for built packages; one token family has at most a quarter; stops a family that fills the disk",
     size(16 * 2 ** 20),
   ),
-  packagesMost: one(
-    "--packages-most <number>",
-    200,
-    "packages of one set with their dependencies; stops a set that takes all time of the builder",
-    integer(1, 2_000),
-  ),
-  packagesUnpacked: one(
-    "--packages-unpacked <size>",
-    100 * 2 ** 20,
-    "unpacked bytes of one set; stops an archive that is small and unpacks to much",
-    size(2 ** 20, 2 ** 30),
-  ),
-  packagesArtefact: one(
-    "--packages-artefact <size>",
-    10 * 2 ** 20,
-    "built bytes of one set, which each guest that uses it receives; stops a set that fills the memory of guests",
-    size(2 ** 10, 64 * 2 ** 20),
-  ),
   packagesTime: one(
     "--packages-time <duration>",
     60_000,
     "longest time of one build; stops a registry that answers slowly from blocking the builds of others",
     duration(1_000),
+  ),
+  packagesWait: one(
+    "--packages-wait <duration>",
+    30_000,
+    "longest time that a request which changes a task waits for the build of its packages; the build goes on, and then the task changes",
+    duration(10),
   ),
 };

@@ -10,6 +10,7 @@ import { serveConsole } from "./console-routes.ts";
 import { serveContainers } from "./container-routes.ts";
 import { serveLimits } from "./limit-routes.ts";
 import { serveMetrics } from "./metrics-routes.ts";
+import { servePackages } from "./package-routes.ts";
 import { servePublic } from "./public-routes.ts";
 import { notFound } from "./refused-paths.ts";
 import { type Api, type ApiDependencies, incomingOf, problem } from "./route.ts";
@@ -28,6 +29,7 @@ export function makeApi(dependencies: ApiDependencies): Api {
   serveTokens(api, dependencies);
   serveTasks(api, dependencies);
   serveCheck(api, dependencies);
+  servePackages(api, dependencies);
   serveUsage(api, dependencies);
   serveAudit(api, dependencies);
   serveSystem(api, dependencies);

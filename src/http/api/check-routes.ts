@@ -1,6 +1,7 @@
 import { checkCode } from "../../containers/code-check.ts";
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
+import type { Ranges } from "../../packages/names.ts";
 import { readSubmission } from "../../source/body.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
@@ -19,19 +20,27 @@ const OPTIONS: ReadonlySet<string> = new Set(["file"]);
  * runs. The answer is a success also if the code does not parse, because the request did what it had to do.
  */
 export function serveCheck(api: Api, dependencies: ApiDependencies): void {
-  const { containers, checkRate } = dependencies;
+  const { containers, checkRate, packages } = dependencies;
   resource(api, "/api/check/:container{[^/]*}", {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
       const container = containerName(lastSegment(call));
       mayCheck(by, container);
       await checkRate.admit(by);
-      const code = codeOf(await readCode(call, dependencies, by));
+      const { ranges, ...submitted } = await readCode(call, dependencies, by);
+      let isUnbuilt = false;
       try {
+        const texts = [submitted.source, ...Object.values(submitted.modules ?? {})];
+        const set = packages.named(texts, ranges, by.claims.packages);
+        // A check builds nothing: it is asked at each pause of an author.
+        const known = set && (await packages.known(set, by));
+        isUnbuilt = set !== null && known === null;
+        const code = codeOf({ ...submitted, packages: known?.artefact ?? null });
         const checked = await checkCode(containers, container, await by.limitSubject(), code);
         return json(200, { checked, error: null });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
+        if (isUnbuilt && error.code === "module_missing") return json(200, { checked: true, error: null });
         return json(200, { checked: true, error: viewOf(error) });
       }
     },
@@ -52,7 +61,7 @@ async function readCode(
   call: Call,
   dependencies: ApiDependencies,
   by: Caller,
-): Promise<{ source: Buffer; typescript: boolean; modules: Record<string, string> | null }> {
+): Promise<{ source: Buffer; typescript: boolean; modules: Record<string, string> | null; ranges: Ranges | null }> {
   const { codeLimit, jsonDepthLimit } = dependencies.config;
   const { incoming } = call.env;
   if (!hasBody(incoming)) {
@@ -65,9 +74,9 @@ async function readCode(
   };
   const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256: null, holder: by.family, options: OPTIONS };
   return await readBytes(call, dependencies, by, { limitBytes, tooLarge }, async (bytes) => {
-    const { source, typescript, modules } = await readSubmission(bytes, type, limits);
+    const { source, typescript, modules, packages: ranges } = await readSubmission(bytes, type, limits);
     // The guest receives the code after the body is released.
-    return { source: Buffer.from(source), typescript, modules };
+    return { source: Buffer.from(source), typescript, modules, ranges };
   });
 }
 

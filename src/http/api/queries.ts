@@ -190,7 +190,7 @@ export const TASK_SOURCE: Query<DryRun> = z.strictObject({
   ...Object.fromEntries(
     [
       ...["public", "errors", "record", "fresh", "net", "limits", "timeout", "params", "exp", "expiresIn"],
-      ...["labels", "description", "tool", "input"],
+      ...["labels", "description", "tool", "input", "packages", "update"],
     ].map((name) => {
       const description = `\`${name}\` of the task, as text or as JSON, if the body is its source`;
       return [name, z.string().optional().meta({ description })];

@@ -9,6 +9,7 @@ import type { ContainerManager } from "../../containers/container-manager.ts";
 import { Problem } from "../../errors.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Nodes } from "../../nodes/nodes.ts";
+import type { Packages } from "../../packages/packages.ts";
 import type { Restarts } from "../../policies/restarts.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Audit, AuditAction } from "../../records/audit/audit.ts";
@@ -55,6 +56,7 @@ export interface ApiDependencies {
   readonly policies: PolicyStore;
   readonly restarts: Pick<Restarts, "restart">;
   readonly tasks: Tasks;
+  readonly packages: Packages;
   readonly containers: ContainerManager;
   readonly records: Records;
   /** The other nodes of the service; null without Redis. */
@@ -186,7 +188,7 @@ async function verify(
 }
 
 /** The token of a change, and the address of its client, unless that is the client of the request. */
-type Changer = Pick<Caller, "claims" | "quotaFamily"> & { readonly client?: string };
+export type Changer = Pick<Caller, "claims" | "quotaFamily"> & { readonly client?: string };
 
 /**
  * Records a change in the log and in the audit: what was changed, which token changed it, and from which client address.

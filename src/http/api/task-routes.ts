@@ -3,6 +3,7 @@ import { listed } from "../../nearest.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { AuditAction } from "../../records/audit/audit.ts";
 import type { TaskRef } from "../../tasks/definition.ts";
+import { askerOf } from "../../tasks/task-packages.ts";
 import { readRollBack } from "../../tasks/task-request.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Changed, CodeCheck, Condition, DraftTask } from "../../tasks/tasks.ts";
@@ -20,6 +21,7 @@ import {
   audit,
   authenticate,
   type Call,
+  type Changer,
   type Handler,
   json,
   jsonText,
@@ -27,6 +29,7 @@ import {
   resource,
   segment,
 } from "./route.ts";
+import { shownLock } from "./shown-lock.ts";
 import { isSource, readTaskMembers } from "./task-body.ts";
 
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
@@ -54,11 +57,12 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         // The tag stays the same when a task ends, so the client may not have received this change yet.
         if (!end.expired && !end.revoked && !matchesNone(task.etag, headers))
           return notModified(["ETag", quoted(task)]);
-        if (!task.inline) return answer(200, task, end);
+        const lock = shownLock(task.lock);
+        if (!task.inline) return answer(200, task, { ...end, lock });
         const code = await tasks.codeOf(task, by.family);
         // The JSON of a megabyte takes milliseconds.
         await nextTurn(by.family);
-        return answer(200, task, { ...end, ...code });
+        return answer(200, task, { ...end, ...code, lock });
       },
       PUT: async (call) => {
         // The query of a source has the other members of the task, which are checked like members of JSON.
@@ -68,8 +72,11 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         await issueRate.look(by);
         const members = await readTaskMembers(call, dependencies, by);
         const put = { ref, members, by, condition: conditionOf(call) };
-        const { task, change, dropped } = await putTask(call, put, dependencies);
-        return answer(change === "made" ? 201 : 200, task, {}, hintOfDropped(dropped));
+        const changed = await putTask(call, put, dependencies);
+        // The task is published when its packages are built.
+        if (!changed) return json(202, { ...ref, build: { state: "building" } }, ["Retry-After", "2"]);
+        const { task, change, dropped } = changed;
+        return answer(change === "made" ? 201 : 200, task, { lock: shownLock(task.lock) }, hintOfDropped(dropped));
       },
       DELETE: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
@@ -84,7 +91,8 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
     GET: async (call) => {
       const { ref, by } = await authorize(call, dependencies);
       const versions: string[] = [];
-      for await (const task of tasks.versions(ref, by)) versions.push(JSON.stringify(describe(task)));
+      for await (const task of tasks.versions(ref, by))
+        versions.push(JSON.stringify({ ...describe(task), lock: shownLock(task.lock) }));
       if (versions.length === 0) throw await tasks.missing(ref);
       return jsonText(200, `{"versions":[${versions.join()}]}`);
     },
@@ -96,7 +104,7 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
       const { version, secrets } = readRollBack(await readTaskMembers(call, dependencies, by, ROLL_BACK));
       const task = await tasks.rollBack(ref, version, secrets, by, conditionOf(call));
       await auditTask(call, dependencies, "task rolled back", task, by, `task rolled back to version ${version}`);
-      return answer(200, task);
+      return answer(200, task, { lock: shownLock(task.lock) });
     },
   });
 }
@@ -108,17 +116,37 @@ export interface TaskPut {
   readonly condition: Condition;
 }
 
-/** Creates or changes a task, after a check of its code, and records that. @throws {Problem} as `Tasks.put` */
-export async function putTask(
-  call: Call,
-  { ref, members, by, condition }: TaskPut,
-  dependencies: ApiDependencies,
-): Promise<Changed> {
-  const changed = await dependencies.tasks.put(ref, members, by, condition, codeCheck(ref, by, dependencies));
-  const { task, change } = changed;
-  // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
-  if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, by);
-  return changed;
+/**
+ * Creates or changes a task, after a check of its code, and records that.
+ *
+ * @returns null if its packages are still being built after a time. The task is then published when they are built.
+ * @throws {Problem} as `Tasks.put`
+ */
+export async function putTask(call: Call, what: TaskPut, dependencies: ApiDependencies): Promise<Changed | null> {
+  const { tasks, proxies, log, config } = dependencies;
+  const { ref, members, by, condition } = what;
+  // The connection of the client may have ended when the packages are built.
+  const changer = { claims: by.claims, quotaFamily: by.quotaFamily, client: proxies.clientOf(call.env.incoming) };
+  const put = async (): Promise<Changed> => {
+    const changed = await tasks.put(ref, members, by, condition, codeCheck(ref, by, dependencies));
+    const { task, change } = changed;
+    // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
+    if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, changer);
+    return changed;
+  };
+  const work = put();
+  const late = Promise.withResolvers<null>();
+  const onLate = (): void => {
+    if (!tasks.isBuilding(ref)) return;
+    late.resolve(null);
+    work.catch((error: unknown) => log.pino.info({ ...ref, err: error }, "a task was not published after its build"));
+  };
+  const timer = setTimeout(onLate, config.packagesWait);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Runs the task of the request once, and answers with the record. Nothing is published. */
@@ -133,9 +161,10 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
   return jsonText(200, `{"record":${record}}`, headers);
 }
 
-function codeCheck({ container }: TaskRef, by: Caller, { containers }: ApiDependencies): CodeCheck {
-  return async (code) => {
-    await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code));
+function codeCheck({ container }: TaskRef, by: Caller, { containers, packages, config }: ApiDependencies): CodeCheck {
+  return async (code, lock) => {
+    const prepared = lock && (await packages.prepare(lock, askerOf(by), { waitMs: config.packagesTime }));
+    await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code, prepared?.artefact));
   };
 }
 
@@ -215,6 +244,7 @@ function describe({ container, name, version, etag, caller, inline, by, at, ...t
     record: task.record,
     tool: task.tool,
     input: task.input,
+    packages: task.packages,
     labels: task.labels,
     description: task.description,
     ...{ params, limits, timeout, net, fresh, exp, by },
@@ -227,7 +257,7 @@ async function auditTask(
   dependencies: ApiDependencies,
   action: AuditAction,
   task: Task,
-  by: Caller,
+  by: Changer,
   line?: string,
 ): Promise<void> {
   const { container, name, version, caller } = task;

@@ -24,3 +24,18 @@ export function networkSentence({ by: { claims }, config }: McpTarget): string {
 
 /** The most hosts that a description names: a token may permit hundreds, and models pay for each. */
 const MAX_HOSTS = 20;
+
+/** Returns which packages the code of a token may import, as a sentence. */
+export function packagesSentence({ by: { claims }, packages }: McpTarget): string {
+  const { mode, allow } = packages.policy;
+  const { packages: claim } = claims;
+  if (mode === "none" || claim === false || (mode === "listed" && allow.length === 0)) return "There are no packages.";
+  const list = claim ?? (mode === "listed" ? allow : null);
+  const how = 'Name them in packages, such as {"zod": "^4"}, or as npm:zod@4 in the import.';
+  if (list === null) return `Packages of npm can be imported. ${how}`;
+  const more = list.length > MAX_PACKAGES ? " and others" : "";
+  return `Only these packages of npm can be imported: ${list.slice(0, MAX_PACKAGES).join(", ")}${more}. ${how}`;
+}
+
+/** The most packages that a description names. */
+const MAX_PACKAGES = 40;

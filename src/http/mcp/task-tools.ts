@@ -2,6 +2,8 @@ import { z } from "zod";
 
 import { Problem } from "../../errors.ts";
 import { nextTurn } from "../../next-turn.ts";
+import { rangesMember } from "../../packages/member.ts";
+import type { Ranges } from "../../packages/names.ts";
 import type { Task } from "../../tasks/task.ts";
 import { putTask, requireTasksVerb } from "../api/task-routes.ts";
 import { taskName } from "../target.ts";
@@ -15,6 +17,7 @@ interface Saved {
   readonly description?: string;
   readonly input?: Readonly<Record<string, unknown>>;
   readonly tool?: boolean;
+  readonly packages?: Ranges;
   readonly timeout?: string;
 }
 
@@ -44,6 +47,9 @@ export const SAVE_TASK: OwnTool<Saved> = {
       .optional()
       .meta({ description: 'the JSON Schema of the input, with "type": "object"' }),
     tool: z.boolean().optional().meta({ description: "whether the task becomes a tool of this server; default: true" }),
+    packages: rangesMember.optional().meta({
+      description: 'the npm packages that the code imports, with their ranges, such as {"zod": "^4"}',
+    }),
     timeout: z.string().optional().meta({ description: "the longest that a run may take, such as 5s" }),
   }),
   describe: () =>
@@ -56,7 +62,10 @@ export const SAVE_TASK: OwnTool<Saved> = {
     await issueRate.look(by);
     const before = tool === undefined ? await received.tasks.find(container, name) : null;
     const put = { ref, members: { ...members, tool: tool ?? before?.tool ?? true }, by, condition: () => {} };
-    const { task, change, dropped } = await putTask(call, put, received);
+    const changed = await putTask(call, put, received);
+    if (!changed)
+      return resultOf(`The packages of ${name} are being built. Then the task is saved.`, { building: true });
+    const { task, change, dropped } = changed;
     const done = { made: "created", changed: "changed", none: "unchanged" }[change];
     const lost = dropped.length === 0 ? "" : " Other code does not keep the secrets of the task.";
     return resultOf(`The task ${task.name} is ${done}: version ${task.version}.${lost}`, { task: shown(task), change });

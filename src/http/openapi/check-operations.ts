@@ -9,6 +9,10 @@ const request = named(
   z.object({
     code: z.string(),
     modules: z.record(z.string(), z.string()).exactOptional(),
+    packages: z
+      .record(z.string(), z.string())
+      .exactOptional()
+      .meta({ description: "the packages that the code imports, with their ranges; a check builds none" }),
     file: z
       .string()
       .exactOptional()
@@ -21,7 +25,7 @@ const check = named(
     checked: z.boolean().meta({ description: "false if there was no room to parse the code; it may have an error" }),
     error: z
       .object({
-        code: z.enum(["code_syntax", "module_missing"]),
+        code: z.enum(["code_syntax", "module_missing", "packages_forbidden", "packages_too_large", "request_invalid"]),
         message: z.string(),
         hint: z.string().nullable(),
         at: POSITION.nullable(),

@@ -7,6 +7,7 @@ import { HEADERS, headersOf, REQUEST_HEADERS } from "./header-table.ts";
 import { MCP_OPERATIONS } from "./mcp-operations.ts";
 import { describeMembers } from "./members.ts";
 import { type Content, type Operation, SCHEMAS, type SuccessAnswer } from "./operation.ts";
+import { PACKAGE_OPERATIONS } from "./package-operations.ts";
 import { ProblemResponses } from "./problem-responses.ts";
 import { PUBLIC_OPERATIONS } from "./public-operations.ts";
 import { RECORD_OPERATIONS } from "./record-operations.ts";
@@ -23,6 +24,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...RUN_OPERATIONS,
   ...CHECK_OPERATIONS,
   ...TASK_OPERATIONS,
+  ...PACKAGE_OPERATIONS,
   ...RECORD_OPERATIONS,
   ...TOKEN_OPERATIONS,
   ...CONTAINER_OPERATIONS,
@@ -121,6 +123,16 @@ const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
     description: "the `jti` of a token",
     schema: { type: "string" },
     example: "5f0c2f3e-8c1d-4a3f-9a51-5d7a2f1f9c10",
+  },
+  key: {
+    description: "the key of a lock",
+    schema: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    example: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  },
+  package: {
+    description: "a package such as `zod`, `lodash@4` or `@acme/*`",
+    schema: { type: "string" },
+    example: "zod",
   },
   run: {
     description: "the id of a run, which `Caisson-Run` has",

@@ -36,6 +36,9 @@ const OF_TASK: Readonly<Record<string, string>> = {
   record: "`input`: the records of its runs keep the beginning of the body",
   tool: "whether clients of the MCP endpoint see the task as a tool, with its description and its input",
   input: "the JSON Schema of what the tool takes; null: any object",
+  packages:
+    'the packages that the code imports, in addition to those in its specifiers: ranges by name, such as `{"zod": "^4"}`; null removes them',
+  update: "packages of the task whose versions move to the newest in their range; all others stay",
 };
 
 /** The members of a task that `null` removes. */

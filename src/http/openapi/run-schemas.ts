@@ -58,6 +58,10 @@ const entry = {
   }),
   egress: z.object({ connections: z.int(), bytesSent: z.int(), bytesReceived: z.int(), refused: z.int() }),
   traceparent: z.string().nullable(),
+  packages: z
+    .object({ lock: z.string(), versions: z.record(z.string(), z.string()) })
+    .exactOptional()
+    .meta({ description: "the packages that the code imports, and the key of their lock" }),
   limits: z.object({ container: z.record(z.string(), limit), token: z.record(z.string(), limit) }),
 };
 const lines = z.array(line).nullable().meta({ description: "null if the caller may not see it" });

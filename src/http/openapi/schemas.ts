@@ -89,6 +89,27 @@ export const CLAIMS: z.ZodType = named(
   }),
 );
 
+export const LOCK: z.ZodType = named(
+  "Lock",
+  z.object({
+    key: z.string().meta({ description: "the SHA-256 of what decides the build" }),
+    ranges: z.record(z.string(), z.string()),
+    entries: z.array(z.string()).meta({ description: "what may be imported: packages and their sub-paths" }),
+    roots: z.record(z.string(), z.string()).meta({ description: "`name@version` of each package of `ranges`" }),
+    packages: z.array(
+      z.object({
+        name: z.string(),
+        version: z.string(),
+        integrity: z.string().meta({ description: "`sha512-` and the SHA-512 of the tarball in base64" }),
+        dependencies: z.record(z.string(), z.string()),
+      }),
+    ),
+    builder: z.string(),
+    requestedBy: z.string().meta({ description: "the `jti` of the token whose request made the lock" }),
+    at: z.iso.datetime(),
+  }),
+);
+
 export const NEXT: z.ZodType = z.string().nullable().meta({ description: "the `cursor` of the next page, or null" });
 export const NODES: z.ZodType = named(
   "Nodes",

@@ -14,7 +14,7 @@ import {
   TOKEN_ERRORS,
 } from "./operation.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
-import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, NEXT } from "./schemas.ts";
+import { DESCRIPTION, EXAMPLE_JTI, LABELS, LIMITS, LOCK, NEXT } from "./schemas.ts";
 
 const TAG = "Tasks";
 
@@ -34,6 +34,7 @@ const members = {
   record: z.literal(["input", null]),
   tool: z.boolean(),
   input: z.record(z.string(), z.unknown()).nullable(),
+  packages: z.record(z.string(), z.string()).nullable(),
   labels: LABELS,
   description: DESCRIPTION,
   params: z.record(z.string(), z.unknown()),
@@ -53,10 +54,14 @@ const code = {
   code: z.string().exactOptional(),
   modules: z.record(z.string(), z.string()).nullable().exactOptional(),
   typescript: z.boolean().exactOptional(),
+  lock: LOCK.nullable().exactOptional(),
 };
 const task = named("Task", z.object({ ...members, ...end, ...code }));
 const page = named("TaskPage", z.object({ tasks: z.array(z.object({ ...members, ...end })), next: NEXT }));
-const versions = named("TaskVersions", z.object({ versions: z.array(z.object(members)) }));
+const versions = named(
+  "TaskVersions",
+  z.object({ versions: z.array(z.object({ ...members, lock: LOCK.nullable() })) }),
+);
 const deleted = named("DeletedTask", z.object({ container: z.string(), name: z.string(), deleted: z.literal(true) }));
 const dryRun = named("DryRun", z.object({ record: ANSWERED_RECORD }));
 
@@ -73,6 +78,7 @@ const EXAMPLE = {
   record: null,
   tool: false,
   input: null,
+  packages: null,
   labels: { team: "billing" },
   description: null,
   params: {},
@@ -84,6 +90,11 @@ const EXAMPLE = {
   by: EXAMPLE_JTI,
   changedAt: "2026-11-23T10:00:12.000Z",
 };
+const building = named(
+  "BuildingTask",
+  z.object({ container: z.string(), name: z.string(), build: z.object({ state: z.literal("building") }) }),
+);
+const EXAMPLE_BUILDING = { container: "acme", name: "hook", build: { state: "building" } };
 const EXAMPLE_RUN = { record: { ...EXAMPLE_RECORD, result: 42 } };
 const PATH = "/api/tasks/{container}/{task}";
 const errors = [...TOKEN_ERRORS, "container_invalid"] as const;
@@ -96,6 +107,13 @@ const changeErrors = [
   "code_syntax",
   "code_shape",
   "module_missing",
+  "packages_forbidden",
+  "packages_not_found",
+  "packages_native",
+  "packages_too_large",
+  "packages_failed",
+  "packages_building",
+  "packages_unavailable",
   "container_busy",
   "container_restarted",
   "sandbox_failed",
@@ -157,6 +175,10 @@ export const TASK_OPERATIONS: readonly Operation[] = [
         headers: ["ETag", "Caisson-Hint", ...RUN_HEADERS],
       },
       one("the task is created", 201),
+      {
+        ...ok("the packages are being built, and then the task is published", building, EXAMPLE_BUILDING, 202),
+        headers: ["Retry-After"],
+      },
     ],
     errors: [...changeErrors, "container_limited", "container_suspended"],
     startsRun: true,
@@ -179,7 +201,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
     tag: TAG,
     summary: "List the last ten versions of a task, the newest first",
     token: "required",
-    answers: [ok("the versions", versions, { versions: [EXAMPLE] })],
+    answers: [ok("the versions", versions, { versions: [{ ...EXAMPLE, lock: null }] })],
     errors: [...errors, "not_found"],
   },
   {

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { clientSite } from "../../client-site.ts";
+import { building } from "../../packages/build-queue.ts";
 import { mayHaveSecrets } from "../../tokens/secrets/vault.ts";
 import { clientNetwork } from "../address.ts";
 import { readCredential } from "../credential.ts";
 import { containerName, holdsKey, type Target, taskUrl } from "../target.ts";
-import { findTask, mustBeRunnable, type RunTarget, subjectOfTask, taskMeant } from "./find-task.ts";
+import { findTask, isBuilding, mustBeRunnable, type RunTarget, subjectOfTask, taskMeant } from "./find-task.ts";
 import { headersOfTool } from "./input-of-tool.ts";
 import { authorize, refuseAsSubresource } from "./may-run.ts";
 import { RecordAnswer } from "./record-answer.ts";
@@ -52,6 +53,8 @@ export async function authorizeRun(
   refuseAsSubresource(request);
   if (bearer) authorize(bearer.claims, container);
   mustTakeRuns(container, policies);
+  if (found === null && isBuilding(tasks, path))
+    throw building("the packages of the task are being built, and then it is published");
   const near = path.task === null || found ? null : await taskMeant(tasks, bearer, container, path.task);
   const task = path.task === null ? null : mustBeRunnable(found, bearer, tokens.verifier, path, near);
   const caller = task?.caller ?? bearer!;
@@ -88,5 +91,17 @@ export async function authorizeRun(
     recorded,
   };
   const traceparent = traceparentOf(request.headers["traceparent"]);
-  return { ...run, traceparent, subject, group, pin: claims.code, network, memory, secrets, answer, trace: null };
+  return {
+    ...run,
+    traceparent,
+    subject,
+    group,
+    pin: claims.code,
+    network,
+    memory,
+    secrets,
+    answer,
+    lock: null,
+    trace: null,
+  };
 }

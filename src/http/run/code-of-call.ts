@@ -1,23 +1,49 @@
 import { type Code, codeOf } from "../../containers/guest/code-table.ts";
 import type { Sources } from "../../source/fetch.ts";
-import type { Tasks } from "../../tasks/tasks.ts";
 import { sourceOfTask } from "../task-source.ts";
 import type { RunCall } from "./run-call.ts";
-import type { CodeText } from "./run-input.ts";
+import type { RunDependencies } from "./run-dependencies.ts";
+import type { CodeText, RunInput } from "./run-input.ts";
+import { artefactOf, packagesOfFetched, type RunPackages } from "./run-packages.ts";
+
+type Dependencies = Pick<RunDependencies, "config" | "tasks" | "sources" | "packages">;
 
 /**
- * Returns the code of an admitted run that its request does not contain: the code of its task, or from a URL. It comes after
- * the admission, because a megabyte that is not in memory takes milliseconds to read, and a server its time.
+ * Returns the code of an admitted run, with its packages. Code that the request does not contain is read from its task, or fetched
+ * from a URL. That comes after the admission, because a megabyte that is not in memory takes milliseconds to read, and a server its
+ * time.
  *
- * @throws {Problem} as `Tasks.codeOf` and `Sources.fetch`
+ * @param input what the request supplies; its code may be null
+ * @param named the packages that were found before the admission
+ * @throws {Problem} as `Tasks.codeOf`, `Sources.fetch`, `packagesOfFetched` and `artefactOf`
  */
 export async function codeOfCall(
   call: RunCall,
-  { tasks, sources }: { tasks: Pick<Tasks, "codeOf">; sources: Sources },
+  input: Pick<RunInput, "code" | "ranges" | "from">,
+  named: RunPackages | null,
+  dependencies: Dependencies,
 ): Promise<Code> {
+  const { tasks, sources, packages } = dependencies;
   const { task } = call;
-  if (task?.inline) return sourceOfTask(await tasks.codeOf(task, task.caller.family));
-  return codeOf(await fetchCode(call, sources));
+  if (input.code) return await withPackages(input.code, named, call, dependencies);
+  if (task?.inline) {
+    const code = await tasks.codeOf(task, task.caller.family);
+    return named === null ? sourceOfTask(code) : sourceOfTask(code, await artefactOf(call, named, dependencies));
+  }
+  const fetched = await fetchCode(call, sources);
+  return await withPackages(fetched, packagesOfFetched(call, fetched, input, packages), call, dependencies);
+}
+
+async function withPackages(
+  code: CodeText | Code,
+  named: RunPackages | null,
+  call: RunCall,
+  dependencies: Dependencies,
+): Promise<Code> {
+  if (named === null) return codeOf(code);
+  const { source, typescript, modules, lastValue = false } = code;
+  const packages = await artefactOf(call, named, dependencies);
+  return codeOf({ source: source as Buffer, typescript, modules, lastValue, packages });
 }
 
 async function fetchCode(

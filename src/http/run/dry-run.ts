@@ -81,6 +81,7 @@ export async function dryRun(
       memory: by.memory,
       network: null,
     },
+    lock: null,
     headers: request.headers,
     ...{ target: { path, query: new URLSearchParams(), search: "" }, task: null, taskUrl: null, trace: null },
     ...{ secrets: null, pin: null, group: groupOf(by) },
@@ -102,7 +103,8 @@ export async function dryRun(
   const text = code && sourceOfTask(code);
   let outcome: Outcome | null = null;
   try {
-    const input = { code: text, data: null, body: null, options: {}, kept: null, release: () => {} };
+    const { ranges, from } = draft;
+    const input = { code: text, ranges, from, data: null, body: null, options: {}, kept: null, release: () => {} };
     const execution = await begin(call, input);
     outcome = await execution.outcomeOrNone;
   } catch (error) {

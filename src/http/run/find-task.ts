@@ -41,6 +41,11 @@ export async function taskMeant(
   return await tasks.near({ container, name });
 }
 
+/** Whether the task that a path names will be published when its packages are built. */
+export function isBuilding(tasks: Tasks, { container, task }: RunTarget): boolean {
+  return task !== null && tasks.isBuilding({ container: decode(container) ?? "", name: decode(task) ?? "" });
+}
+
 /**
  * Requires a task that can run. Call it after the authorization: only a token that may run code in the container learns
  * whether the task exists.

@@ -34,14 +34,18 @@ export async function inputOfTool(
   { config }: Pick<RunDependencies, "config">,
 ): Promise<RunInput> {
   const options = timeout === undefined ? {} : { timeout };
-  const rest = { data, options, body: null, release: () => {} };
+  const rest = { data, options, from: null, body: null, release: () => {} };
   if (!("code" in what)) {
     const kept = task?.record === "input" && data !== null ? new KeptInput(config.inputLimit) : null;
     kept?.add(Buffer.from(data!));
-    return { ...rest, code: null, kept };
+    return { ...rest, code: null, ranges: null, kept };
   }
   if (pin?.url !== undefined) {
     throw new Problem("code_pinned", "the token runs the code of one URL, and the tool has other code");
+  }
+  const ranges = what.packages ?? null;
+  if (ranges && pin?.sha256 !== undefined) {
+    throw new Problem("code_pinned", "the token permits a single code, which was pinned without packages");
   }
   if (!what.code.isWellFormed()) {
     throw new Problem("request_invalid", "the code has a lone surrogate, which UTF-8 cannot hold");
@@ -49,7 +53,7 @@ export async function inputOfTool(
   const limits = { codeBytes: config.codeLimit, jsonDepth: config.jsonDepthLimit, sha256: pin?.sha256 ?? null };
   const accepted = { ...limits, holder: memory.name, options: ENVELOPE_OPTIONS };
   const { source, typescript, modules } = await readSubmission(Buffer.from(what.code), JAVASCRIPT, accepted);
-  return { ...rest, code: { source, typescript, modules, lastValue: true }, kept: null };
+  return { ...rest, code: { source, typescript, modules, lastValue: true }, ranges, kept: null };
 }
 
 const JAVASCRIPT = "text/javascript";

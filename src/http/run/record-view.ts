@@ -43,7 +43,7 @@ type Hidden = "console" | keyof typeof NO_USE;
 const NO_USE = { node: null, dropped: null, guest: null, egress: null, limits: null } as const;
 
 /** Returns the members of a record that the caller may see. */
-export function visiblePart({ console, error, input, ...rest }: RunRecord, view: RecordView): VisibleRecord {
+export function visiblePart({ console, error, input, packages, ...rest }: RunRecord, view: RecordView): VisibleRecord {
   const shown = error && (view.message ? error : hideError(error));
   return {
     ...rest,
@@ -55,6 +55,7 @@ export function visiblePart({ console, error, input, ...rest }: RunRecord, view:
       at: shown.at && { ...shown.at, frame: view.frame ? shown.at.frame : null },
     },
     ...(!view.message && { hint: null }),
+    ...(view.use && packages !== undefined && { packages }),
     ...(view.frame && input !== undefined && { input }),
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 
 import type { IsolationGroup } from "../../containers/isolation-group.ts";
 import type { LimitSubject } from "../../limits/limit-subject.ts";
+import type { Lock } from "../../packages/model.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { RunNames } from "../../telemetry/log.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -44,6 +45,8 @@ export interface RunCall {
   readonly answer: RunAnswer;
   /** Answers with the record of the run; null for `/api/run`. */
   readonly recorded: RecordAnswer | null;
+  /** The lock of the packages that the code imports; null if there are none, or before they are found. */
+  lock: Lock | null;
   /** What happened in the run; null before its admission. */
   trace: RunTrace | null;
 }

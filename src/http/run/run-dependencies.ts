@@ -1,6 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { ContainerManager } from "../../containers/container-manager.ts";
 import type { Limiter } from "../../limits/limiter.ts";
+import type { Packages } from "../../packages/packages.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Sources } from "../../source/fetch.ts";
@@ -28,6 +29,7 @@ export interface RunDependencies {
   readonly policies: Pick<PolicyStore, "get">;
   readonly containers: ContainerManager;
   readonly sources: Sources;
+  readonly packages: Packages;
   readonly runIds: RunIds;
   readonly runCounts: RunCounts;
   readonly runMetrics: RunMetrics;

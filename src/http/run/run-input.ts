@@ -1,6 +1,8 @@
 import type { Code } from "../../containers/guest/code-table.ts";
 import type { RequestBody } from "../../containers/guest/upload.ts";
 import { Problem } from "../../errors.ts";
+import type { Lock } from "../../packages/model.ts";
+import type { Ranges } from "../../packages/names.ts";
 import { readSubmission, type Submission } from "../../source/body.ts";
 import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
@@ -12,7 +14,7 @@ import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 
 /** Code as text, and what the guest must know to compile it. */
-export type CodeText = Omit<Submission, "data" | "options"> & { readonly lastValue?: boolean };
+export type CodeText = Omit<Submission, "data" | "options" | "packages"> & { readonly lastValue?: boolean };
 
 /** What a request supplies to its run. */
 export interface RunInput {
@@ -20,6 +22,10 @@ export interface RunInput {
   readonly options: Readonly<Record<string, unknown>>;
   /** `null` when the service fetches the code. */
   readonly code: CodeText | Code | null;
+  /** The packages that the request names outside of its texts, or null. */
+  readonly ranges: Ranges | null;
+  /** The lock whose versions stay: that of the task of which this is a draft; otherwise null. */
+  readonly from: Lock | null;
   /** `data` of an envelope as JSON, or null when there is none. */
   readonly data: string | null;
   /** The body of the request, if it is not the code; null when there is none. */
@@ -34,6 +40,7 @@ export interface RunInput {
 const ENVELOPE_FACTOR = 4;
 
 const NO_OPTIONS = Object.freeze({});
+const NOTHING_NAMED = { ranges: null, from: null } as const;
 
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
 
@@ -66,7 +73,7 @@ async function readData(call: RunCall, { config, bodies }: InputDependencies): P
   if (found?.bytes) kept?.add(found.bytes);
   const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
   const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
-  return { code: null, data: null, body, options: NO_OPTIONS, kept, release };
+  return { ...NOTHING_NAMED, code: null, data: null, body, options: NO_OPTIONS, kept, release };
 }
 
 /** Reads the code of the body, unless the service fetches it. */
@@ -102,9 +109,16 @@ async function readCode(
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
     const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
     const submission = readSubmission(bytes, contentType, accepted);
-    const { source, typescript, modules, data, options } =
-      submission instanceof Promise ? await submission : submission;
-    return { code: { source, typescript, modules }, data, body: null, options, kept: null, release };
+    const {
+      source,
+      typescript,
+      modules,
+      packages: ranges,
+      data,
+      options,
+    } = submission instanceof Promise ? await submission : submission;
+    const code = { source, typescript, modules };
+    return { code, ranges, from: null, data, body: null, options, kept: null, release };
   } catch (error) {
     release();
     throw withEncoding(error, request);
@@ -118,7 +132,8 @@ function toFetch(
   { taskUrlLimit }: InputDependencies["config"],
 ): RunInput {
   if (url !== null) readTaskUrl(url, taskUrlLimit);
-  if (url !== null) return { code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
+  if (url !== null)
+    return { ...NOTHING_NAMED, code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
   throw new Problem("code_missing", "the request contains no code", { hint: hintWithoutCode(request) });
 }
 

@@ -3,6 +3,7 @@ import type { Problem } from "../../errors.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import type { EndedRun } from "../../records/ended-run.ts";
 import type { ConsoleLine, GuestStart, KeptRun, RecordError, RunRecord, RunStatus } from "../../records/record.ts";
+import type { RecordPackages } from "../../records/record.ts";
 import type { UsageCell } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
@@ -65,6 +66,8 @@ export class RunTrace implements EndedRun {
   meter: RunMeter | null = null;
   concurrentRuns = 0;
   egress: EgressUse | null = null;
+  /** Runs with the same lock share the object. */
+  packages: RecordPackages | null = null;
   /** The input until the first reader after the end of the run; afterwards there is only its text. */
   #input: KeptInput | null = null;
   #inputText: string | null = null;
@@ -278,6 +281,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     egress: { ...(trace.egress ?? NO_EGRESS) },
     traceparent: trace.traceparent,
     limits: limitsOf(trace.usage, admission),
+    ...(trace.packages !== null && { packages: trace.packages }),
     ...(input !== null && { input }),
   };
 }

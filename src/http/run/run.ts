@@ -22,6 +22,7 @@ import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import { readRunInput, type RunInput } from "./run-input.ts";
+import { packagesBefore, recordPackages } from "./run-packages.ts";
 import { mustTakeRuns } from "./suspension.ts";
 
 /** The methods of the path of a run. Named tasks also take HEAD and OPTIONS. */
@@ -145,12 +146,14 @@ export class RunEndpoint {
     if (!decision.admitted) throw this.#limitProblem(call, decision);
   }
 
-  async #beginWith(call: RunCall, { code: submitted, data, body, options, kept }: RunInput): Promise<Execution> {
-    const { containers, running, policies } = this.#with;
+  async #beginWith(call: RunCall, input: RunInput): Promise<Execution> {
+    const { code: submitted, data, body, options, kept } = input;
+    const { containers, running, policies, packages } = this.#with;
     const { container, group, subject, network } = call;
     call.recorded?.accept(options);
     // Again, because the container may have been suspended while the body arrived.
     mustTakeRuns(container, policies);
+    const named = packagesBefore(call, input, packages);
     const reservation = containers.reserve(container, group, subject, performance.now(), network);
     const { slot } = reservation;
     const { replacements } = slot.container;
@@ -161,7 +164,9 @@ export class RunEndpoint {
       const trace = await this.#admit(call);
       if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
-      const code = submitted ? codeOf(submitted) : await codeOfCall(call, this.#with);
+      const isReady = submitted !== null && named === null;
+      const code = isReady ? codeOf(submitted) : await codeOfCall(call, input, named, this.#with);
+      if (call.lock) trace.packages = recordPackages(call.lock);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
       slot.container.mustNotBeEnded(replacements);

@@ -15,6 +15,9 @@ export const AUDIT_ACTIONS = [
   "task rolled back",
   "task deleted",
   "run cancelled",
+  "package allowed",
+  "package disallowed",
+  "packages removed",
   "signing keys changed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -11,6 +11,7 @@ import { Tasks } from "../../../src/tasks/tasks.ts";
 import { VERBS } from "../../../src/tokens/claims.ts";
 import { revokeKey, rotateKeys } from "../../../src/tokens/keys/key-rotation.ts";
 import { isLong } from "../../long.ts";
+import { NO_PACKAGES } from "../../tasks/no-packages.ts";
 import { START_S, testTokens } from "../support.ts";
 import {
   below,
@@ -202,7 +203,12 @@ class World {
     const nowMs = (): number => tokens.clock.nowMs;
     const room = { containerTasks: 1_000, familyTasks: 1_000, familyTaskBytes: 2 ** 30, codeLimit: 1_000 };
     const store = SqliteTaskStore.open(join(tokens.folder, "tasks.sqlite"));
-    this.#tasks = new Tasks(store, tokens, { ...room, nowMs, admitIssue: () => Promise.resolve() });
+    this.#tasks = new Tasks(store, tokens, {
+      ...room,
+      nowMs,
+      packages: NO_PACKAGES,
+      admitIssue: () => Promise.resolve(),
+    });
     this.#service = new ServiceDecisions(tokens, this.#tasks, DEFAULTS, (container) => POLICIES[container]);
     this.#seen = seen;
     this.#keys = [tokens.keys.signing.kid];

@@ -1,0 +1,118 @@
+import type { Config } from "../../config.ts";
+import type { Artefact, Lock, PackageSet } from "../../packages/model.ts";
+import type { Ranges } from "../../packages/names.ts";
+import type { Packages } from "../../packages/packages.ts";
+import type { RecordPackages } from "../../records/record.ts";
+import type { Caller } from "../../tokens/caller.ts";
+import type { RunCall } from "./run-call.ts";
+import type { RunInput } from "./run-input.ts";
+
+/** What the code of a run imports. */
+export interface RunPackages {
+  readonly set: PackageSet;
+  /** The lock of the task, or null. */
+  readonly from: Lock | null;
+}
+
+/** The code, as the scan for names reads it. */
+interface Texts {
+  readonly source: Uint8Array;
+  readonly modules: Readonly<Record<string, string>> | null;
+}
+
+type Dependencies = { readonly config: Config; readonly packages: Packages };
+
+/** The longest that a run waits for a build. It holds a place in its container. */
+const MAX_WAIT_MS = 5_000;
+
+/**
+ * Returns the packages of a run before its admission; null if it imports none, or if its code is not there yet.
+ *
+ * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
+ */
+export function packagesBefore(
+  { task, caller }: RunCall,
+  { code, ranges, from }: Pick<RunInput, "code" | "ranges" | "from">,
+  packages: Packages,
+): RunPackages | null {
+  if (code) return packagesOfTexts(code, ranges, from, caller, packages);
+  const lock = task?.inline ? task.lock : null;
+  if (!lock) return null;
+  // The list of the operator may have become shorter since the task was put.
+  packages.requirePermitted(lock, caller.claims.packages);
+  return { set: lock, from: lock };
+}
+
+/**
+ * Returns the packages of code that was fetched after the admission.
+ *
+ * @throws {Problem} as `packagesBefore`
+ */
+export function packagesOfFetched(
+  { task, caller }: RunCall,
+  code: Texts,
+  { ranges, from }: Pick<RunInput, "ranges" | "from">,
+  packages: Packages,
+): RunPackages | null {
+  return packagesOfTexts(code, task?.packages ?? ranges, task?.lock ?? from, caller, packages);
+}
+
+/**
+ * Returns the artefact of an admitted run, at once if it is in memory. A build may take seconds, so it comes after the admission: it
+ * counts for the limits.
+ *
+ * @throws {Problem} `packages_building`, and as `Builder.build`
+ */
+export function artefactOf(
+  call: RunCall,
+  { set, from }: RunPackages,
+  { packages, config }: Dependencies,
+): Artefact | Promise<Artefact> {
+  const { caller, bearer, draft, response } = call;
+  // The token of a draft is never stored, and its family ends with the run.
+  const { family, quotaFamily, claims } = draft === null ? caller : bearer!;
+  const by = { family, quotaFamily, jti: claims.jti };
+  const waitMs = Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs);
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  const waiting = { waitMs, signal: gone.signal };
+  const found = packages.resolve(set, by, waiting, from);
+  if (!(found instanceof Promise)) {
+    call.lock = found.lock;
+    return found.artefact;
+  }
+  // The run of a client that has left must not hold its place for as long as the build lasts.
+  response.once("close", onClose);
+  return found
+    .then(({ lock, artefact }) => {
+      call.lock = lock;
+      return artefact;
+    })
+    .finally(() => response.off("close", onClose));
+}
+
+const records = new WeakMap<Lock, RecordPackages>();
+
+/** Returns what a record has of a lock. */
+export function recordPackages(lock: Lock): RecordPackages {
+  let record = records.get(lock);
+  if (!record) {
+    const versions = Object.entries(lock.roots).map(([name, key]) => [name, key.slice(name.length + 1)]);
+    record = { lock: lock.key, versions: Object.fromEntries(versions) as Record<string, string> };
+    records.set(lock, record);
+  }
+  return record;
+}
+
+function packagesOfTexts(
+  { source, modules }: Texts,
+  ranges: Ranges | null,
+  from: Lock | null,
+  { claims }: Caller,
+  packages: Packages,
+): RunPackages | null {
+  const bytes = Buffer.isBuffer(source) ? source : Buffer.from(source.buffer, source.byteOffset, source.byteLength);
+  const texts = modules === null ? [bytes] : [bytes, ...Object.values(modules)];
+  const set = packages.named(texts, ranges, claims.packages);
+  return set && { set, from };
+}

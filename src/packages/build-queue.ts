@@ -1,0 +1,106 @@
+import { Problem } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
+import type { Builder, BuildOrder, Built, Loader } from "./model.ts";
+
+/** The end of a build, for the log and the metrics. */
+export interface BuildReport {
+  readonly order: BuildOrder;
+  readonly ms: number;
+  readonly built: Built | null;
+  readonly error: unknown;
+}
+
+export interface BuildQueueOptions {
+  /** The longest time of one build, in milliseconds. */
+  readonly timeMs: number;
+  readonly onBuilt?: ((report: BuildReport) => void) | undefined;
+}
+
+/** The most builds of one family that wait or run: a family that names many sets must not fill the queue. */
+const MAX_OF_FAMILY = 4;
+/** The most builds that wait or run. */
+const MAX_BUILDS = 64;
+/** How long a client should wait before it asks again. */
+export const RETRY_MS = 2_000;
+
+/** The queue in front of the builder: one build at a time, and token families take turns. */
+export class BuildQueue {
+  readonly #builder: Builder;
+  readonly #options: BuildQueueOptions;
+  readonly #builds = new FairQueue(1);
+  /** Transforms do not wait behind a build, which waits for a registry. */
+  readonly #transforms = new FairQueue(1);
+  readonly #ofFamily = new Map<string, number>();
+  #count = 0;
+
+  constructor(builder: Builder, options: BuildQueueOptions) {
+    this.#builder = builder;
+    this.#options = options;
+  }
+
+  get version(): string {
+    return this.#builder.version;
+  }
+
+  /** The number of builds that wait or run. */
+  get size(): number {
+    return this.#count;
+  }
+
+  /** @throws {Problem} as `Builder.build`, and `packages_building` if too many builds wait */
+  async build(order: BuildOrder): Promise<Built> {
+    const { holder } = order;
+    const own = this.#ofFamily.get(holder) ?? 0;
+    if (own >= MAX_OF_FAMILY) throw building(`the token family has ${own} builds of packages under way`);
+    if (this.#count >= MAX_BUILDS) throw building(`${this.#count} builds of packages are under way`);
+    this.#ofFamily.set(holder, own + 1);
+    this.#count += 1;
+    try {
+      return await this.#builds.run(holder, () => this.#build(order));
+    } finally {
+      this.#count -= 1;
+      const left = this.#ofFamily.get(holder)! - 1;
+      if (left === 0) this.#ofFamily.delete(holder);
+      else this.#ofFamily.set(holder, left);
+    }
+  }
+
+  /** As `Builder.transform`. */
+  transform(text: string, loader: Loader, holder: string): Promise<string> {
+    return this.#transforms.run(holder, () => this.#builder.transform(text, loader, holder));
+  }
+
+  close(): Promise<void> {
+    return this.#builder.close();
+  }
+
+  async #build(order: BuildOrder): Promise<Built> {
+    const { timeMs, onBuilt } = this.#options;
+    const begunMs = performance.now();
+    const signal = AbortSignal.timeout(timeMs);
+    const report = (built: Built | null, error: unknown): void => {
+      onBuilt?.({ order, ms: performance.now() - begunMs, built, error });
+    };
+    try {
+      const built = await this.#builder.build(order, signal);
+      report(built, null);
+      return built;
+    } catch (error) {
+      const shown = signal.aborted && !(error instanceof Problem) ? late(timeMs, error) : error;
+      report(null, shown);
+      throw shown;
+    }
+  }
+}
+
+function late(timeMs: number, cause: unknown): Problem {
+  return new Problem("packages_unavailable", `the packages were not fetched and built within ${timeMs} ms`, {
+    retryAfterMs: RETRY_MS,
+    cause,
+  });
+}
+
+/** Returns the problem of a run that would have to wait. */
+export function building(detail: string): Problem {
+  return new Problem("packages_building", detail, { retryAfterMs: RETRY_MS });
+}

@@ -1,0 +1,38 @@
+import { Problem } from "../errors.ts";
+
+interface Failure {
+  readonly problem: Problem;
+  readonly untilMs: number;
+}
+
+/** How long a failed build is not tried again. */
+const FAILED_MS = 30_000;
+/** The same, if the registry did not answer. */
+const UNAVAILABLE_MS = 5_000;
+/** The most failures in memory: each build has one place in the queue, so there are few. */
+const MAX_FAILURES = 1_000;
+
+/** The builds that have failed a short time ago. Otherwise each run would try them again. */
+export class FailedBuilds {
+  readonly #failures = new Map<string, Failure>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** @throws {Problem} the failure of the build with this name, if it is recent */
+  throwIfFailed(name: string): void {
+    const failure = this.#failures.get(name);
+    if (failure && failure.untilMs > this.#nowMs()) throw failure.problem;
+    this.#failures.delete(name);
+  }
+
+  note(name: string, error: unknown): void {
+    if (!(error instanceof Problem) || error.code === "packages_building" || !error.code.startsWith("packages_"))
+      return;
+    if (this.#failures.size >= MAX_FAILURES) this.#failures.clear();
+    const forMs = error.code === "packages_unavailable" ? UNAVAILABLE_MS : FAILED_MS;
+    this.#failures.set(name, { problem: error, untilMs: this.#nowMs() + forMs });
+  }
+}

@@ -1,0 +1,212 @@
+import { type Database, type DatabaseDefinition, openDatabase } from "../database.ts";
+import { Problem } from "../errors.ts";
+import type { Lock } from "./model.ts";
+
+/** An artefact in the index. */
+export interface StoredArtefact {
+  readonly key: string;
+  /** The family that it counts for; null for an administrator. */
+  readonly family: string | null;
+  readonly bytes: number;
+  /** In hexadecimal. A file that a crash has cut is found by it. */
+  readonly sha256: string;
+  readonly lock: Lock;
+  /** Unix milliseconds. */
+  readonly builtAt: number;
+  readonly usedAt: number;
+}
+
+/** A task whose current version names an artefact, as far as this node has seen. */
+export interface Pin {
+  readonly container: string;
+  readonly name: string;
+}
+
+/** A package that an administrator has added to the list of the operator. */
+export interface AddedPermit {
+  readonly entry: string;
+  readonly by: string;
+  readonly at: number;
+}
+
+/** The most locks of one family: a caller may name any number of sets. */
+const MAX_FAMILY_LOCKS = 200;
+/** How long a lock is kept that no run uses. Runs may need it while the registry does not answer. */
+const UNUSED_MS = 30 * 86_400_000;
+/** A use is written at most so often, because each write waits for the disk. */
+const USE_MS = 3_600_000;
+
+/** The locks of inline code, the index of artefacts, and the packages that administrators have added. */
+export class PackageStore {
+  readonly #database: Database<Statement>;
+  readonly #statements: Database<Statement>["statements"];
+
+  /** @throws {Error} when the database in this file cannot be used. The message says what to do. */
+  static open(file: string): PackageStore {
+    return openDatabase(file, DEFINITION, (database) => new PackageStore(database));
+  }
+
+  private constructor(database: Database<Statement>) {
+    this.#database = database;
+    this.#statements = database.statements;
+  }
+
+  /** @param request names the set, see `requestOf`. */
+  lock(family: string, request: string, nowMs: number): Lock | null {
+    const row = guarded(() => this.#statements.lock.get(family, request));
+    if (!row) return null;
+    if (nowMs - Number(row["used"]) > USE_MS) {
+      guarded(() => this.#database.withoutFlush(() => this.#statements.useLock.run(nowMs, family, request)));
+    }
+    return JSON.parse(String(row["lock"])) as Lock;
+  }
+
+  putLock(family: string, request: string, lock: Lock, nowMs: number): void {
+    guarded(() =>
+      this.#database.transaction(() => {
+        this.#statements.putLock.run(family, request, lock.key, JSON.stringify(lock), nowMs);
+        this.#statements.dropUnused.run(nowMs - UNUSED_MS);
+        this.#statements.dropOldest.run(family, family, MAX_FAMILY_LOCKS);
+      }),
+    );
+  }
+
+  artefact(key: string): StoredArtefact | null {
+    const row = guarded(() => this.#statements.artefact.get(key));
+    return row ? artefactOf(row) : null;
+  }
+
+  /** Notes a use of an artefact. */
+  used({ key, usedAt }: StoredArtefact, nowMs: number): void {
+    if (nowMs - usedAt <= USE_MS) return;
+    guarded(() => this.#database.withoutFlush(() => this.#statements.useArtefact.run(nowMs, key)));
+  }
+
+  putArtefact({ key, family, bytes, sha256, lock, builtAt, usedAt }: StoredArtefact): void {
+    guarded(() => this.#statements.putArtefact.run(key, family, bytes, sha256, JSON.stringify(lock), builtAt, usedAt));
+  }
+
+  removeArtefact(key: string): void {
+    guarded(() => this.#statements.removeArtefact.run(key));
+  }
+
+  /** Yields all artefacts, the least recently used first. */
+  *artefacts(): Generator<StoredArtefact> {
+    for (const row of guarded(() => this.#statements.artefacts.all())) yield artefactOf(row);
+  }
+
+  /** Returns the bytes of all artefacts, and of those of a family. */
+  sizes(family: string | null): { readonly all: number; readonly own: number; readonly count: number } {
+    const { all, own, count } = guarded(() => this.#statements.sizes.get(family)!);
+    return { all: Number(all), own: Number(own), count: Number(count) };
+  }
+
+  /** Notes that the current version of a task names an artefact; null if it names none. */
+  pin({ container, name }: Pin, key: string | null): void {
+    if (key === null) guarded(() => this.#statements.unpin.run(container, name));
+    else guarded(() => this.#statements.pin.run(container, name, key));
+  }
+
+  /** Whether inline code of a family has a lock with this key. */
+  hasLock(family: string, key: string): boolean {
+    return guarded(() => this.#statements.hasLock.get(family, key)) !== undefined;
+  }
+
+  pinsOf(key: string): Pin[] {
+    return guarded(() => this.#statements.pins.all(key)).map(({ container, name }) => {
+      return { container: String(container), name: String(name) };
+    });
+  }
+
+  get permits(): AddedPermit[] {
+    return guarded(() => this.#statements.permits.all()).map((row) => {
+      return { entry: String(row["entry"]), by: String(row["by"]), at: Number(row["at"]) };
+    });
+  }
+
+  addPermit({ entry, by, at }: AddedPermit): boolean {
+    return Number(guarded(() => this.#statements.addPermit.run(entry, by, at)).changes) > 0;
+  }
+
+  removePermit(entry: string): boolean {
+    return Number(guarded(() => this.#statements.removePermit.run(entry)).changes) > 0;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function guarded<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    throw new Problem("store_unavailable", "the locks of packages cannot be read or written; try again", {
+      cause: error,
+    });
+  }
+}
+
+function artefactOf(row: Readonly<Record<string, unknown>>): StoredArtefact {
+  const { key, family, bytes, sha256, lock, built, used } = row;
+  return {
+    key: String(key),
+    family: typeof family === "string" ? family : null,
+    bytes: Number(bytes),
+    sha256: String(sha256),
+    lock: JSON.parse(String(lock)) as Lock,
+    builtAt: Number(built),
+    usedAt: Number(used),
+  };
+}
+
+const STATEMENTS = {
+  lock: "SELECT lock, used FROM locks WHERE family = ? AND request = ?",
+  putLock: "INSERT OR REPLACE INTO locks (family, request, key, lock, used) VALUES (?, ?, ?, ?, ?)",
+  useLock: "UPDATE locks SET used = ? WHERE family = ? AND request = ?",
+  hasLock: "SELECT 1 FROM locks WHERE family = ? AND key = ? LIMIT 1",
+  dropUnused: "DELETE FROM locks WHERE used < ?",
+  dropOldest: `DELETE FROM locks WHERE family = ? AND request NOT IN
+    (SELECT request FROM locks WHERE family = ? ORDER BY used DESC LIMIT ?)`,
+  artefact: "SELECT * FROM artefacts WHERE key = ?",
+  artefacts: "SELECT * FROM artefacts ORDER BY used, key",
+  putArtefact:
+    "INSERT OR REPLACE INTO artefacts (key, family, bytes, sha256, lock, built, used) VALUES (?, ?, ?, ?, ?, ?, ?)",
+  useArtefact: "UPDATE artefacts SET used = ? WHERE key = ?",
+  removeArtefact: "DELETE FROM artefacts WHERE key = ?",
+  sizes: `SELECT coalesce(sum(bytes), 0) AS "all", coalesce(sum(CASE WHEN family = ? THEN bytes END), 0) AS own,
+    count(*) AS count FROM artefacts`,
+  pin: "INSERT OR REPLACE INTO pins (container, name, key) VALUES (?, ?, ?)",
+  unpin: "DELETE FROM pins WHERE container = ? AND name = ?",
+  pins: "SELECT container, name FROM pins WHERE key = ?",
+  permits: 'SELECT entry, "by", at FROM permits ORDER BY entry',
+  addPermit: 'INSERT OR IGNORE INTO permits (entry, "by", at) VALUES (?, ?, ?)',
+  removePermit: "DELETE FROM permits WHERE entry = ?",
+};
+
+type Statement = keyof typeof STATEMENTS;
+
+/** The version of the format. */
+const PACKAGES_VERSION = 1;
+
+const DEFINITION: DatabaseDefinition<Statement> = {
+  version: PACKAGES_VERSION,
+  content: "the locks of packages",
+  remedy: "restore it from a backup, or remove it: then inline code resolves its packages again",
+  schema: `
+  CREATE TABLE IF NOT EXISTS locks (
+    family TEXT NOT NULL, request TEXT NOT NULL, key TEXT NOT NULL, lock TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (family, request)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS artefacts (
+    key TEXT PRIMARY KEY, family TEXT, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL, lock TEXT NOT NULL,
+    built INTEGER NOT NULL, used INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS pins (
+    container TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (container, name)
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS pins_key ON pins (key);
+  CREATE TABLE IF NOT EXISTS permits (entry TEXT PRIMARY KEY, "by" TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
+`,
+  statements: STATEMENTS,
+};

@@ -1,0 +1,314 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { ByteCache } from "../byte-cache.ts";
+import type { Artefacts } from "./artefacts.ts";
+import type { BuildQueue } from "./build-queue.ts";
+import { requireOrdered } from "./check-built.ts";
+import { FailedBuilds } from "./failed-builds.ts";
+import { type Artefact, keyOfLock, type Lock, type PackageSet } from "./model.ts";
+import { mayName, packagesOf, type Ranges } from "./names.ts";
+import type { AddedPermit, PackageStore, Pin, StoredArtefact } from "./package-store.ts";
+import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
+import { waitForBuild, type Waiting } from "./wait-for-build.ts";
+
+/** The token that packages are built for. */
+export interface Asker {
+  readonly family: string;
+  /** Null for an administrator. */
+  readonly quotaFamily: string | null;
+  readonly jti: string;
+}
+
+/** A lock with its artefact. */
+export interface Prepared {
+  readonly lock: Lock;
+  readonly artefact: Artefact;
+}
+
+export interface PackagesOptions {
+  /** What the operator permits by settings. */
+  readonly policy: PackagePolicy;
+  readonly minAgeMs: number;
+  /** The clock, in Unix milliseconds. */
+  readonly nowMs?: () => number;
+}
+
+/** How long inline code keeps the versions that it got. */
+const LOCK_MS = 86_400_000;
+/** The most sets of a list. */
+const MAX_LISTED = 1_000;
+/** The memory for locks. */
+const LOCK_BYTES = 16 * 2 ** 20;
+/** The estimated memory of a lock for each of its packages. */
+const PACKAGE_BYTES = 1_024;
+
+/** Finds or builds what code imports. */
+export class Packages {
+  readonly artefacts: Artefacts;
+  readonly #store: PackageStore;
+  readonly #queue: BuildQueue;
+  readonly #options: PackagesOptions;
+  readonly #nowMs: () => number;
+  #policy: PackagePolicy;
+  readonly #locks = new ByteCache<Lock>(LOCK_BYTES);
+  readonly #builds = new Map<string, Promise<Prepared>>();
+  readonly #failures: FailedBuilds;
+  readonly #pinned = new Map<string, string>();
+
+  constructor(store: PackageStore, artefacts: Artefacts, queue: BuildQueue, options: PackagesOptions) {
+    this.#store = store;
+    this.artefacts = artefacts;
+    this.#queue = queue;
+    this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
+    this.#failures = new FailedBuilds(this.#nowMs);
+    this.#policy = this.#readPolicy();
+  }
+
+  /** What is permitted now: by settings, and by administrators. */
+  get policy(): PackagePolicy {
+    return this.#policy;
+  }
+
+  /** @throws {Problem} `packages_forbidden` */
+  requirePermitted(set: Pick<PackageSet, "ranges">, claim: PackagesClaim): void {
+    requirePermitted(set, this.#policy, claim);
+  }
+
+  /**
+   * Returns the packages that code names, or null if it names none.
+   *
+   * @param texts the code and its modules
+   * @param ranges the packages that the request names outside of the texts, or null
+   * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
+   */
+  named(texts: readonly (string | Buffer)[], ranges: Ranges | null, claim: PackagesClaim): PackageSet | null {
+    if (ranges === null && !texts.some(mayName)) return null;
+    // Specifiers are ASCII, so the cheapest decoding suffices.
+    const read = texts.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
+    const set = packagesOf(read, ranges, (name) => defaultRange(name, this.#policy, claim));
+    if (set) requirePermitted(set, this.#policy, claim);
+    return set;
+  }
+
+  /** Returns the packages of inline code if they are in memory or on the disk, without a build; otherwise null. */
+  async known(set: PackageSet, { family }: Pick<Asker, "family">): Promise<Prepared | null> {
+    const lock = this.#store.lock(family, requestOf(set, null), this.#nowMs());
+    return lock && (await this.#stored(lock));
+  }
+
+  /** What administrators have added to the list of the operator. */
+  get added(): readonly AddedPermit[] {
+    return this.#store.permits;
+  }
+
+  /** Adds an entry to the list of the operator. @returns false if it was there */
+  allow(entry: string, by: string): boolean {
+    const isNew = this.#store.addPermit({ entry, by, at: this.#nowMs() });
+    this.#policy = this.#readPolicy();
+    return isNew;
+  }
+
+  /** Removes an entry that `allow` has added. @returns false if there is none */
+  disallow(entry: string): boolean {
+    const isGone = this.#store.removePermit(entry);
+    this.#policy = this.#readPolicy();
+    return isGone;
+  }
+
+  /** Returns the sets that are built, the last used first. @param family only those of this family; null for all */
+  stored(family: string | null): { readonly packages: readonly object[]; readonly bytes: number } {
+    const all = [...this.#store.artefacts()].filter((each) => family === null || this.#isOf(each, family)).toReversed();
+    const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
+    return { packages: all.slice(0, MAX_LISTED).map(shown), bytes };
+  }
+
+  /** Returns a set that is built, or null. @param family as of `stored` */
+  storedOf(key: string, family: string | null): Pick<StoredArtefact, "lock" | "bytes"> | null {
+    const found = this.#store.artefact(key);
+    return found && (family === null || this.#isOf(found, family)) ? found : null;
+  }
+
+  /**
+   * Returns the packages of inline code: at once if its lock and its artefact are in memory. A family keeps the lock of a set for 24 h.
+   * Then the next run begins a build with the newest versions, and the old lock stays in use until the build has succeeded.
+   *
+   * @param from keep the versions of this lock
+   * @throws {Problem} `packages_building`, and as `Builder.build`
+   */
+  resolve(set: PackageSet, by: Asker, waiting: Waiting, from: Lock | null = null): Prepared | Promise<Prepared> {
+    if (from && isOfSet(from, set)) return this.prepare(from, by, waiting);
+    const request = requestOf(set, from);
+    const lock = this.#locks.get(`${by.family} ${request}`);
+    const artefact = lock && this.#inMemory(lock);
+    if (lock && artefact && this.#isFresh(lock)) return { lock, artefact };
+    return this.#resolve(set, request, by, waiting, from);
+  }
+
+  /**
+   * Returns the artefact of a lock: at once if it is in memory. An artefact that is gone is built again, with the same versions.
+   *
+   * @throws {Problem} `packages_building`, and as `Builder.build`
+   */
+  prepare(lock: Lock, by: Asker, waiting: Waiting): Prepared | Promise<Prepared> {
+    const artefact = this.#inMemory(lock);
+    return artefact ? { lock, artefact } : this.#prepare(lock, by, waiting);
+  }
+
+  /**
+   * Makes the lock of a task, with its artefact.
+   *
+   * @param from the lock before, whose versions stay
+   * @param update the packages whose versions do not stay
+   * @throws {Problem} `packages_building`, and as `Builder.build`
+   */
+  async lockOf(
+    set: PackageSet,
+    from: Lock | null,
+    update: readonly string[],
+    by: Asker,
+    waiting: Waiting,
+  ): Promise<Lock> {
+    if (from && update.length === 0 && isOfSet(from, set)) return (await this.prepare(from, by, waiting)).lock;
+    // A caller who has tried inline code gets the same versions for a task.
+    if (from === null && update.length === 0) return (await this.resolve(set, by, waiting)).lock;
+    return (await waitForBuild(this.#build(set, from, update, by), waiting)).lock;
+  }
+
+  /** Notes the lock of the current version of a task, or that it has none: no other artefact may make its artefact leave. */
+  pin(task: Pin, lock: Lock | null): void {
+    const name = `${task.container}/${task.name}`;
+    const key = lock === null ? undefined : this.#keysOf(lock).find((each) => this.#store.artefact(each) !== null);
+    if (this.#pinned.get(name) === key) return;
+    if (key === undefined) this.#pinned.delete(name);
+    else this.#pinned.set(name, key);
+    this.#store.pin(task, key ?? null);
+  }
+
+  /** Whether a lock names an artefact. */
+  names(lock: Lock | null, key: string): boolean {
+    return lock !== null && this.#keysOf(lock).includes(key);
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+    this.#store.close();
+  }
+
+  #isOf({ key, family: owner }: StoredArtefact, family: string): boolean {
+    return owner === family || this.#store.hasLock(family, key);
+  }
+
+  #readPolicy(): PackagePolicy {
+    const { mode, allow } = this.#options.policy;
+    return { mode, allow: [...new Set([...allow, ...this.#store.permits.map(({ entry }) => entry)])] };
+  }
+
+  async #resolve(set: PackageSet, request: string, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {
+    const lock = this.#store.lock(by.family, request, this.#nowMs());
+    if (lock === null) return await waitForBuild(this.#buildInline(set, request, by, from), waiting);
+    this.#remember(by.family, request, lock);
+    if (this.#isFresh(lock)) return await this.prepare(lock, by, waiting);
+    const newer = this.#buildInline(set, request, by, from);
+    // Its failure is remembered and logged; the old lock stays in use.
+    newer.catch(() => {});
+    const old = await this.#stored(lock);
+    return old ?? (await waitForBuild(newer, waiting));
+  }
+
+  async #prepare(lock: Lock, by: Asker, waiting: Waiting): Promise<Prepared> {
+    const stored = await this.#stored(lock);
+    if (stored) return stored;
+    const { ranges, entries } = lock;
+    const { artefact } = await waitForBuild(this.#build({ ranges, entries }, lock, [], by), waiting);
+    return { lock, artefact };
+  }
+
+  async #stored(lock: Lock): Promise<Prepared | null> {
+    for (const key of this.#keysOf(lock)) {
+      const artefact = await this.artefacts.get(key);
+      if (artefact) return { lock, artefact };
+    }
+    return null;
+  }
+
+  #inMemory(lock: Lock): Artefact | null {
+    const [key, current] = this.#keysOf(lock);
+    return this.artefacts.inMemory(key!) ?? (current === undefined ? null : this.artefacts.inMemory(current));
+  }
+
+  /** Returns the keys of an artefact of a lock: its own, and that of the builder of today, after an update of the service. */
+  #keysOf(lock: Lock): string[] {
+    const { version } = this.#queue;
+    return lock.builder === version ? [lock.key] : [lock.key, keyOfLock({ ...lock, builder: version })];
+  }
+
+  #isFresh({ at }: Lock): boolean {
+    return this.#nowMs() - at < LOCK_MS;
+  }
+
+  #remember(family: string, request: string, lock: Lock): void {
+    const name = `${family} ${request}`;
+    const before = this.#locks.get(name);
+    if (before) this.#locks.removeIf((known) => known === before);
+    this.#locks.add(name, lock, (lock.packages.length + 1) * PACKAGE_BYTES, family);
+  }
+
+  async #buildInline(set: PackageSet, request: string, by: Asker, from: Lock | null): Promise<Prepared> {
+    const prepared = await this.#build(set, from, [], by);
+    this.#store.putLock(by.family, request, prepared.lock, this.#nowMs());
+    this.#remember(by.family, request, prepared.lock);
+    return prepared;
+  }
+
+  /** Begins a build, or joins the same build of the family. */
+  async #build(set: PackageSet, from: Lock | null, update: readonly string[], by: Asker): Promise<Prepared> {
+    const name = JSON.stringify([by.family, set.ranges, set.entries, from?.key ?? null, update]);
+    this.#failures.throwIfFailed(name);
+    let build = this.#builds.get(name);
+    if (!build) {
+      build = this.#make(set, from, update, by)
+        .catch((error: unknown) => {
+          this.#failures.note(name, error);
+          throw error;
+        })
+        .finally(() => this.#builds.delete(name));
+      this.#builds.set(name, build);
+    }
+    return await build;
+  }
+
+  async #make(set: PackageSet, from: Lock | null, update: readonly string[], by: Asker): Promise<Prepared> {
+    const { minAgeMs } = this.#options;
+    const order = { set, from, update, minAgeMs, holder: by.family, requestedBy: by.jti };
+    const built = await this.#queue.build(order);
+    requireOrdered(built, order);
+    const lock: Lock = { ...built.lock, requestedBy: by.jti, at: this.#nowMs() };
+    const known = await this.artefacts.get(lock.key);
+    // The artefact of a key is decided by the key, so the first one stays.
+    const artefact = known ?? (await this.artefacts.add({ lock, artefact: built.artefact }, by.quotaFamily));
+    return { lock, artefact };
+  }
+}
+
+function shown({ key, lock, bytes, builtAt, usedAt }: StoredArtefact): object {
+  const versions = Object.entries(lock.roots).map(([name, root]) => [name, root.slice(name.length + 1)]);
+  return {
+    lock: key,
+    versions: Object.fromEntries(versions) as object,
+    count: lock.packages.length,
+    bytes,
+    builtAt: new Date(builtAt).toISOString(),
+    usedAt: new Date(usedAt).toISOString(),
+  };
+}
+
+/** Returns the name of a set among the locks of a family. */
+function requestOf({ ranges, entries }: PackageSet, from: Lock | null): string {
+  return JSON.stringify(from === null ? [ranges, entries] : [ranges, entries, from.key]);
+}
+
+/** Whether a lock has what a set names. An entry that its package does not have is in no lock. */
+function isOfSet(lock: Lock, set: PackageSet): boolean {
+  return set === lock || (isDeepStrictEqual(lock.ranges, set.ranges) && isDeepStrictEqual(lock.entries, set.entries));
+}

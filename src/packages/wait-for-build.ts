@@ -1,0 +1,26 @@
+import { building } from "./build-queue.ts";
+
+/** How to wait for a build. */
+export interface Waiting {
+  readonly waitMs: number;
+  /** Aborts when the client has left. The build goes on. */
+  readonly signal?: AbortSignal;
+}
+
+/** Waits for a build. @throws {Problem} `packages_building` if it takes longer than the caller waits */
+export async function waitForBuild<T>(build: Promise<T>, { waitMs, signal }: Waiting): Promise<T> {
+  // The build goes on without its caller, and then its failure is unhandled.
+  build.catch(() => {});
+  const { promise: given, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(building("the packages are being built")), waitMs);
+  timer.unref();
+  const onAbort = (): void => reject(signal!.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    return await Promise.race([build, given]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,78 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { membersProblem } from "../members.ts";
+import type { Lock, PackageSet } from "../packages/model.ts";
+import type { Ranges } from "../packages/names.ts";
+import type { Asker, Packages } from "../packages/packages.ts";
+import type { PackagesClaim } from "../packages/policy.ts";
+import type { Caller } from "../tokens/caller.ts";
+import type { TaskCode } from "./task-code.ts";
+import { TASK } from "./task-request.ts";
+import type { Task } from "./task.ts";
+
+/** What tasks need of the packages. */
+export type TaskPackages = Pick<Packages, "requirePermitted" | "named" | "lockOf" | "pin">;
+
+/** The packages of a task after a change. */
+export interface WantedPackages {
+  readonly set: PackageSet;
+  /** The lock whose versions stay, or null. */
+  readonly from: Lock | null;
+  /** The packages whose versions move. */
+  readonly update: readonly string[];
+}
+
+/** A build ends earlier, at its deadline. */
+const WAIT_MS = 3_600_000;
+
+/**
+ * Returns the packages of a task after a change, or null if it imports none. The lock of the active version stays, except for what
+ * `update` names and for packages that it does not have.
+ *
+ * @param code null if the code is fetched
+ * @param kept the lock of the version to which the task is rolled back
+ * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
+ */
+export function packagesOfTask(
+  { code, ranges, update, claim }: TaskTexts,
+  active: Task | null,
+  kept: Lock | null,
+  packages: TaskPackages,
+): WantedPackages | null {
+  const texts = code === null ? [] : [code.code, ...Object.values(code.modules ?? {})];
+  const set = kept ?? packages.named(texts, ranges, claim);
+  const unknown = update.find((name) => set === null || !Object.hasOwn(set.ranges, name));
+  if (unknown !== undefined) {
+    throw membersProblem(TASK, [{ member: "update", detail: `has ${unknown}, which the task does not import` }]);
+  }
+  if (kept) packages.requirePermitted(kept, claim);
+  if (set === null) return null;
+  return { set, from: kept ?? active?.lock ?? null, update };
+}
+
+/** The members of a task that name packages. */
+export interface TaskTexts {
+  readonly code: TaskCode | null;
+  readonly ranges: Ranges | null;
+  readonly update: readonly string[];
+  /** The packages that the token of the task permits. */
+  readonly claim: PackagesClaim;
+}
+
+/** Whether the active task has the lock that the change would make, so that no build is necessary to tell. */
+export function hasPackages({ lock }: Pick<Task, "lock">, wanted: WantedPackages | null): boolean {
+  if (lock === null || wanted === null) return lock === wanted;
+  const { set, update } = wanted;
+  return update.length === 0 && isDeepStrictEqual([lock.ranges, lock.entries], [set.ranges, set.entries]);
+}
+
+/** Makes the lock of a task. @throws {Problem} as `Packages.lockOf` */
+export async function lockOfTask(wanted: WantedPackages, by: Caller, packages: TaskPackages): Promise<Lock> {
+  const { set, from, update } = wanted;
+  return await packages.lockOf(set, from, update, askerOf(by), { waitMs: WAIT_MS });
+}
+
+/** Returns the token for which a build is made. */
+export function askerOf({ family, quotaFamily, claims: { jti } }: Caller): Asker {
+  return { family, quotaFamily, jti };
+}

@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { TestRegistry } from "../builder/test-registry.ts";
+import { command, type Ended } from "../cli/command.ts";
+import type { Answer, RequestOptions } from "./http.ts";
+import { connectMcp } from "./mcp-clients.ts";
+import { assertProblem } from "./problem.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
+
+const ESM = { type: "module", exports: { ".": "./index.js", "./loud": "./loud.js" } };
+const GREET = ["greet", "loud-only", "@acme/*", "zod", "pinned@1", "slow", "lodash", "added-later"];
+/** The claims of the tokens of these tests. */
+const CUSTOMER = { containers: ["acme", "acme-*"], can: ["run", "tasks", "logs"] };
+const IMPORT = 'import { greet } from "npm:greet@1"; export default () => greet("you")';
+
+let registry: TestRegistry;
+let home: Home;
+let service: Service;
+let flags: readonly string[];
+let customer: string;
+
+before(async () => {
+  registry = await TestRegistry.open();
+  publishGreet("1.0.0");
+  registry.publishInstalled("zod");
+  registry.publish("@acme/tools", "1.0.0", { "index.js": "exports.answer = () => 42" });
+  registry.publish("slow", "1.0.0", { "index.js": "exports.slow = 1" });
+  flags = [
+    ...[...NO_WALL, "--npm-registry", registry.url.href, "--npm-min-age", "0s", "--packages-wait", "2s"],
+    ...["--npm-allow", GREET.join()],
+  ];
+  home = await makeHome();
+  service = await startService(flags, home);
+  customer = await service.issue(CUSTOMER);
+});
+after(async () => {
+  registry.close();
+  await leave(service, home);
+});
+
+function publishGreet(version: string): void {
+  const files = {
+    "index.js": `export const greet = (name) => "hello " + name; export const version = "${version}";`,
+    "loud.js": 'import { greet } from "./index.js"; export default (name) => greet(name).toUpperCase();',
+  };
+  registry.publish("greet", version, files, { manifest: ESM });
+}
+
+const send = (method: string, target: string, options: RequestOptions = {}): Promise<Answer> => {
+  return service.request(method, target, { token: customer, ...options });
+};
+const run = (code: string, more: object = {}, options: RequestOptions = {}): Promise<Answer> => {
+  return send("POST", "/api/run/acme", { json: { code, ...more }, ...options });
+};
+
+/** Puts a task, and waits for the build of its packages. */
+async function put(name: string, members: object, options: RequestOptions = {}): Promise<TaskAnswer> {
+  const target = `/api/tasks/acme/${name}`;
+  let answer = await send("PUT", target, { json: members, ...options });
+  // A busy machine may take longer to build than the request waits.
+  while (answer.status === 202) answer = await send("PUT", target, { json: members, ...options });
+  assert.ok([200, 201].includes(answer.status), answer.text);
+  return answer.json() as TaskAnswer;
+}
+
+interface TaskAnswer {
+  readonly version: number;
+  readonly packages: Record<string, string> | null;
+  readonly lock: { readonly key: string; readonly roots: Record<string, string>; readonly requestedBy: string } | null;
+}
+
+const refused = async (code: string, more: object, token: string, text: RegExp): Promise<void> => {
+  const answer = await run(code, more, { token });
+  assertProblem(answer, 403, "packages_forbidden");
+  assert.match((answer.json() as { detail: string }).detail, text);
+};
+
+const versionOf = async (name: string): Promise<unknown> => (await send("POST", `/api/run/acme/${name}`)).json();
+
+const caisson = (...words: string[]): Promise<Ended> => {
+  return command([...words, "--port", String(service.port), "--data", home.data]);
+};
+
+describe("code that imports packages", () => {
+  it("names them in its specifiers, as any client sends it", async () => {
+    const answer = await send("POST", "/api/run/acme", { body: IMPORT });
+    assert.equal(answer.text, '"hello you"');
+  });
+
+  it("names them in the envelope, also by import(), require and with sub-paths", async () => {
+    const code = `
+      import loud from "greet/loud";
+      export default async () => [loud("you"), (await import("greet")).greet("a"), require("@acme/tools").answer()]`;
+    const answer = await run(code, { packages: { greet: "^1", "@acme/tools": "*" } });
+    assert.deepEqual(answer.json(), ["HELLO YOU", "hello a", 42]);
+  });
+
+  it("runs zod, with the line of the text in an error", async () => {
+    const code = 'import { z } from "zod";\nexport default () => z.number().parse(42)';
+    assert.equal((await run(code, { packages: { zod: "^4" } })).text, "42");
+    const wrong = 'import { z } from "zod";\n\nexport default () => z.number().parse("x")';
+    const answer = await send("POST", "/api/runs/acme", {
+      json: { code: wrong, packages: { zod: "^4" }, file: "a.ts" },
+    });
+    const { error } = answer.json() as { error: { name: string; at: { file: string; line: number } } };
+    assert.deepEqual([error.name, error.at.file, error.at.line], ["ZodError", "a.ts", 3]);
+  });
+
+  it("finds nothing that it does not name before the run, so that a name carries no data out", async () => {
+    const asked = registry.requests.length;
+    const code = 'export default () => import("npm:greet@" + 1).catch((error) => error.code)';
+    assert.equal((await run(code)).text, '"ERR_MODULE_NOT_FOUND"');
+    assert.equal(registry.requests.length, asked);
+  });
+
+  it("has the versions in its record, and the lock by its key", async () => {
+    const answer = await send("POST", "/api/runs/acme", { body: IMPORT });
+    const { packages, run: id } = answer.json() as { packages: { lock: string; versions: object }; run: string };
+    assert.deepEqual(packages.versions, { greet: "1.0.0" });
+    const stored = (await send("GET", `/api/runs/acme/${id}`)).json() as { packages: object };
+    assert.deepEqual(stored.packages, packages);
+    const lock = (await send("GET", `/api/packages/locks/${packages.lock}`)).json() as {
+      lock: { packages: { name: string; version: string; integrity: string }[] };
+    };
+    assert.deepEqual(
+      lock.lock.packages.map(({ name, version }) => [name, version]),
+      [["greet", "1.0.0"]],
+    );
+    assert.match(lock.lock.packages[0]!.integrity, /^sha512-/);
+    const stranger = await service.issue(CUSTOMER);
+    assertProblem(await send("GET", `/api/packages/locks/${packages.lock}`, { token: stranger }), 404, "not_found");
+  });
+
+  it("is run by a tool of the MCP endpoint, whose description lists the packages", async () => {
+    await using client = await connectMcp("2026", { url: `${service.url}/mcp/acme`, token: customer });
+    const tool = (await client.tools()).find(({ name }) => name === "run_code")!;
+    assert.match(tool.description!, /Only these packages of npm can be imported: greet, /);
+    const code = 'import { greet } from "greet"; export default () => greet("agent")';
+    const result = await client.call("run_code", { code, packages: { greet: "1" } });
+    assert.match(JSON.stringify(result), /hello agent/);
+  });
+
+  it("waits no longer than its timeout for a build, and is told when to come back", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
+    const hasty = await service.issue({ ...CUSTOMER, timeout: "100ms" });
+    const answer = await run("1", { packages: { slow: "1" } }, { token: hasty });
+    assertProblem(answer, 503, "packages_building");
+    assert.equal(answer.headers["retry-after"], "2");
+    registry.instead.delete("/slow");
+    gate.resolve();
+  });
+});
+
+describe("what is not permitted", () => {
+  it("is refused by the list of the operator before anything is counted", async () => {
+    const once = await service.issue({ ...CUSTOMER, limits: { token: { day: 1 } } });
+    await refused('import "npm:left-pad@1"', {}, once, /left-pad is not permitted: --npm-allow does not list it/);
+    await refused(
+      "1",
+      { packages: { pinned: "2" } },
+      once,
+      /pinned is not permitted: --npm-allow permits only the range 1/,
+    );
+    assert.equal((await run("1", {}, { token: once })).status, 200);
+  });
+
+  it("is refused by the claim of the token, and of the tasks below it", async () => {
+    const narrow = await service.issue({ ...CUSTOMER, packages: ["@acme/*"] });
+    await refused(IMPORT, {}, narrow, /greet is not permitted: the claim packages of the token does not list it/);
+    const code = 'import { answer } from "npm:@acme/tools"; export default () => answer()';
+    assert.equal((await run(code, {}, { token: narrow })).text, "42");
+    const none = await service.issue({ ...CUSTOMER, packages: false });
+    await refused(IMPORT, {}, none, /its claim packages is false/);
+    const task = await send("PUT", "/api/tasks/acme/narrow", { json: { code: IMPORT }, token: narrow });
+    assertProblem(task, 403, "packages_forbidden");
+  });
+
+  it("is a package beside code that a token is pinned to", async () => {
+    const sha256 = createHash("sha256").update(IMPORT).digest("hex");
+    const pinned = await service.issue({ containers: ["acme"], code: { sha256 } });
+    assertProblem(await run(IMPORT, { packages: { greet: "1" } }, { token: pinned }), 400, "code_pinned");
+    assert.equal((await run(IMPORT, {}, { token: pinned })).text, '"hello you"');
+  });
+
+  it("is a request with names and ranges that are none", async () => {
+    const answer = await run("1", { packages: { "../x": "1", fs: "1", zod: "file:../x", greet: "1".repeat(10_000) } });
+    assertProblem(answer, 400, "request_invalid");
+    const { violations } = answer.json() as { violations: { pointer: string }[] };
+    assert.deepEqual(
+      violations.map(({ pointer }) => pointer),
+      ["#/packages/..~1x", "#/packages/fs", "#/packages/zod", "#/packages/greet"],
+    );
+    const proto = await send("POST", "/api/run/acme", {
+      body: '{"code":"1","packages":{"__proto__":"1"}}',
+      headers: { "content-type": "application/json" },
+    });
+    assertProblem(proto, 400, "request_invalid");
+  });
+});
+
+describe("a named task", () => {
+  const CODE = 'import { version } from "greet"; export default () => version';
+
+  it("keeps its versions until they are updated, and a rollback brings them back", async () => {
+    const first = await put("keeps", { code: CODE, packages: { greet: "^1" } });
+    assert.deepEqual([first.packages, first.lock!.roots], [{ greet: "^1" }, { greet: "greet@1.0.0" }]);
+    publishGreet("1.1.0");
+    assert.equal((await put("keeps", { description: "changed" })).lock!.key, first.lock!.key);
+    const moved = await put("keeps", { update: ["greet"] });
+    assert.deepEqual([moved.version, moved.lock!.roots], [3, { greet: "greet@1.1.0" }]);
+    assert.equal(await versionOf("keeps"), "1.1.0");
+    assert.equal((await put("keeps", { update: ["greet"] })).version, 3);
+    const back = await send("POST", "/api/tasks/acme/keeps/rollback", { json: { version: 1 } });
+    assert.deepEqual((back.json() as TaskAnswer).lock, { ...first.lock });
+    assert.equal(await versionOf("keeps"), "1.0.0");
+    const read = (await send("GET", "/api/tasks/acme/keeps")).json() as TaskAnswer;
+    assert.deepEqual(read.lock, first.lock);
+    const { versions } = (await send("GET", "/api/tasks/acme/keeps/versions")).json() as { versions: TaskAnswer[] };
+    assert.deepEqual(
+      versions.map(({ lock }) => lock!.roots["greet"]),
+      ["greet@1.0.0", "greet@1.1.0", "greet@1.0.0", "greet@1.0.0"],
+    );
+  });
+
+  it("may name its packages in its text, and in the query of its source", async () => {
+    const headers = { "content-type": "application/javascript" };
+    const query = { packages: '{"@acme/tools":"1"}' };
+    const body = 'module.exports = () => require("@acme/tools").answer()';
+    let answer = await send("PUT", "/api/tasks/acme/source", { body, headers, query });
+    while (answer.status === 202) answer = await send("PUT", "/api/tasks/acme/source", { body, headers, query });
+    assert.equal(answer.status, 201, answer.text);
+    assert.equal(await versionOf("source"), 42);
+    assert.equal((await put("text", { code: IMPORT })).packages, null);
+    assert.equal(await versionOf("text"), "hello you");
+  });
+
+  it("reports the fault of its code, and of an update of what it does not import", async () => {
+    const wrong = await send("PUT", "/api/tasks/acme/wrong", { json: { code: "x = ", packages: { greet: "1" } } });
+    assertProblem(wrong, 400, "code_syntax");
+    const other = await send("PUT", "/api/tasks/acme/wrong", { json: { code: IMPORT, update: ["zod"] } });
+    assertProblem(other, 400, "request_invalid");
+    assert.match((other.json() as { detail: string }).detail, /update has zod, which the task does not import/);
+  });
+
+  it("is tried without being published", async () => {
+    const json = { code: CODE, packages: { greet: "1.0.0" } };
+    const answer = await send("PUT", "/api/tasks/acme/tried?dryRun=true", { json });
+    const { record } = answer.json() as { record: { result: string; packages: { versions: object } } };
+    assert.deepEqual([record.result, record.packages.versions], ["1.0.0", { greet: "1.0.0" }]);
+    assertProblem(await send("GET", "/api/tasks/acme/tried"), 404, "not_found");
+  });
+
+  it("loses its secrets if another token changes its packages", async () => {
+    const json = { code: CODE, packages: { greet: "1.0.0" }, secrets: { KEY: "s3cret" } };
+    await put("secret", json, { token: service.admin });
+    const answer = await send("PUT", "/api/tasks/acme/secret", {
+      json: { packages: { greet: "^1" }, update: ["greet"] },
+    });
+    assert.match(answer.headers["caisson-hint"] ?? "", /does not keep the secrets of the task: KEY/);
+  });
+
+  it("is published when its packages are built, if that takes longer than the request waits", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.publish("slow", "2.0.0", { "index.js": "exports.slow = 2" });
+    let held = 0;
+    registry.instead.set("/slow/-/slow-2.0.0.tgz", (request, response) => {
+      held++;
+      void (async () => {
+        await gate.promise;
+        registry.instead.delete("/slow/-/slow-2.0.0.tgz");
+        response.writeHead(307, { location: request.url! }).end();
+      })();
+    });
+    const json = { code: 'module.exports = () => require("slow").slow', packages: { slow: "2" } };
+    const answer = await send("PUT", "/api/tasks/acme/later", { json });
+    assert.deepEqual(
+      [answer.status, answer.json()],
+      [202, { container: "acme", name: "later", build: { state: "building" } }],
+    );
+    assert.equal(held, 1);
+    assertProblem(await send("POST", "/api/run/acme/later"), 503, "packages_building");
+    gate.resolve();
+    await until(async () => (await send("GET", "/api/tasks/acme/later")).status === 200, "the task is published");
+    assert.equal(await versionOf("later"), 2);
+  });
+
+  it("whose packages are no longer permitted is refused", async () => {
+    await service.request("PUT", "/api/packages/allow/late@1");
+    registry.publish("late", "1.0.0", { "index.js": "exports.late = 1" });
+    await put("late", { code: 'module.exports = () => require("npm:late").late' });
+    assert.equal(await versionOf("late"), 1);
+    await service.request("DELETE", "/api/packages/allow/late@1");
+    assertProblem(await send("POST", "/api/run/acme/late"), 403, "packages_forbidden");
+  });
+});
+
+describe("the list of packages", () => {
+  it("is read by each token, and changed by administrators", async () => {
+    registry.publish("added-by-api", "1.0.0", { "index.js": "" });
+    assertProblem(await send("PUT", "/api/packages/allow/added-by-api"), 403, "token_forbidden");
+    assertProblem(await service.request("PUT", "/api/packages/allow/..%2Fx"), 400, "request_invalid");
+    const added = await service.request("PUT", "/api/packages/allow/added-by-api");
+    assert.equal(added.status, 200);
+    const { npm, allow } = (await send("GET", "/api/packages")).json() as {
+      npm: string;
+      allow: { package: string; setBy: string }[];
+    };
+    assert.equal(npm, "listed");
+    assert.deepEqual(
+      allow.filter(({ setBy }) => setBy === "administrator").map((each) => each.package),
+      ["added-by-api"],
+    );
+    assertProblem(await service.request("DELETE", "/api/packages/allow/greet"), 400, "request_invalid");
+    assert.equal((await service.request("DELETE", "/api/packages/allow/added-by-api")).status, 200);
+    assertProblem(await service.request("DELETE", "/api/packages/allow/added-by-api"), 404, "not_found");
+  });
+
+  it("shows what is built: all to administrators, and to others what their family has", async () => {
+    const other = await service.issue(CUSTOMER);
+    const warmed = await send("POST", "/api/packages/warm", {
+      json: { packages: { "@acme/tools": "1" } },
+      token: other,
+    });
+    assert.equal(warmed.status, 200, warmed.text);
+    const { lock } = warmed.json() as { lock: { key: string } };
+    const keysOf = async (token: string): Promise<string[]> => {
+      const list = (await send("GET", "/api/packages", { token })).json() as { packages: { lock: string }[] };
+      return list.packages.map((each) => each.lock);
+    };
+    assert.deepEqual(await keysOf(other), [lock.key]);
+    assert.ok((await keysOf(service.admin)).length > 3);
+    assertProblem(await send("DELETE", `/api/packages/locks/${lock.key}`), 403, "token_forbidden");
+    assert.equal((await service.request("DELETE", `/api/packages/locks/${lock.key}`)).status, 200);
+    assert.equal((await keysOf(service.admin)).includes(lock.key), false);
+  });
+
+  it("is used by the command line", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-packages-"));
+    const file = path.join(folder, "task.js");
+    await writeFile(file, 'import { greet } from "greet"; export default () => greet("you")');
+    try {
+      assert.equal((await caisson("run", file, "--package", "greet@1")).stdout, '"hello you"\n');
+      const deployed = await caisson("tasks", "deploy", "acme", file, "--name", "typed", "--package", "greet@1");
+      assert.equal(deployed.code, 0, deployed.stderr);
+      assert.match((await caisson("tasks", "show", "acme", "typed")).stdout, /packages +greet@1\./);
+      assert.match((await caisson("packages", "add", "left-pad", "tiny@2")).stdout, /left-pad, tiny@2/);
+      assert.doesNotMatch((await caisson("packages", "remove", "left-pad", "tiny@2")).stdout, /left-pad/);
+      assert.match((await caisson("packages", "warm", "@acme/tools@1")).stdout, /imports +@acme\/tools@1\.0\.0/);
+      assert.match((await caisson("packages", "list")).stdout, /code may import +greet, .*greet@1\./s);
+      assert.equal((await caisson("packages", "add", "../x")).code, 2);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+it("what is built runs without the registry, also after a restart", async () => {
+  const task = await put("offline", {
+    code: 'import { z } from "zod"; export default () => z.number().parse(7)',
+    packages: { zod: "4" },
+  });
+  assert.equal((await send("POST", "/api/run/acme", { body: IMPORT })).text, '"hello you"');
+  registry.close();
+  await service.stop();
+  service = await startService(flags, home);
+  assert.equal((await send("POST", "/api/run/acme/offline")).text, "7");
+  assert.equal((await send("POST", "/api/run/acme", { body: IMPORT })).text, '"hello you"');
+  const read = (await send("GET", "/api/tasks/acme/offline")).json() as TaskAnswer;
+  assert.deepEqual(read.lock, task.lock);
+  const unknown = await run("1", { packages: { lodash: "4" } });
+  assertProblem(unknown, 503, "packages_unavailable");
+  // An export of something that is not there is no reason to stop what works.
+  assert.equal((await send("POST", "/api/run/acme", { body: IMPORT })).text, '"hello you"');
+});

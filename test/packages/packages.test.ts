@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, test } from "node:test";
+
+import { Problem } from "../../src/errors.ts";
+import { MAX_ARTEFACT_BYTES } from "../../src/packages/check-built.ts";
+import { keyOfLock, type Lock, type PackageSet } from "../../src/packages/model.ts";
+import type { Asker, Prepared } from "../../src/packages/packages.ts";
+import { testPackages } from "./fake-builder.ts";
+
+const ZOD: PackageSet = { ranges: { zod: "^4" }, entries: ["zod"] };
+const VERSIONS = { zod: ["3.25.0", "4.0.0", "4.1.0"], lodash: ["4.17.21"] };
+const A: Asker = { family: "a", quotaFamily: "a", jti: "a1" };
+const B: Asker = { family: "b", quotaFamily: "b", jti: "b1" };
+const WAIT = { waitMs: 10_000 };
+const DAY_MS = 86_400_000;
+
+const exact = (zod: string): PackageSet => ({ ranges: { zod }, entries: ["zod"] });
+const rootOf = ({ lock }: Prepared): string => lock.roots["zod"]!;
+
+/** Returns the code of the problem that a call fails with. */
+async function codeOf(call: () => unknown): Promise<string> {
+  try {
+    await call();
+    return "no problem";
+  } catch (error) {
+    return error instanceof Problem ? error.code : String(error);
+  }
+}
+
+describe("inline code", () => {
+  test("is built once, and then found in memory at once", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    const first = await packages.resolve(ZOD, A, WAIT);
+    assert.equal(rootOf(first), "zod@4.1.0");
+    assert.equal(first.lock.requestedBy, "a1");
+    const again = packages.resolve({ ranges: { zod: "^4" }, entries: ["zod"] }, A, WAIT);
+    assert.ok(!(again instanceof Promise));
+    assert.equal(again.artefact, first.artefact);
+    assert.equal(builder.orders.length, 1);
+  });
+
+  test("finds its lock and its artefact after a restart without the registry", async (t) => {
+    const { packages, builder, reopen } = await testPackages(t, VERSIONS);
+    const first = await packages.resolve(ZOD, A, WAIT);
+    builder.isOnline = false;
+    const after = await reopen().resolve(ZOD, A, WAIT);
+    assert.deepEqual(after.lock, first.lock);
+    assert.deepEqual(after.artefact.artefact, first.artefact.artefact);
+    assert.equal(builder.orders.length, 1);
+  });
+
+  test("keeps its versions for 24 h, and then until a build has found newer ones", async (t) => {
+    const { packages, builder, clock } = await testPackages(t, VERSIONS);
+    await packages.resolve(ZOD, A, WAIT);
+    builder.versions["zod"]!.push("4.2.0");
+    clock.nowMs += DAY_MS - 1;
+    assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
+    clock.nowMs += 1;
+    const gate = Promise.withResolvers<void>();
+    builder.gate = gate.promise;
+    assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
+    const joined = packages.lockOf(ZOD, null, [], A, WAIT);
+    gate.resolve();
+    await joined;
+    await until(async () => rootOf(await packages.resolve(ZOD, A, WAIT)) === "zod@4.2.0");
+    assert.equal(builder.orders.length, 2);
+  });
+
+  test("keeps its versions for longer while the registry does not answer", async (t) => {
+    const { packages, builder, clock } = await testPackages(t, VERSIONS);
+    await packages.resolve(ZOD, A, WAIT);
+    builder.isOnline = false;
+    for (let day = 0; day < 5; day++) {
+      clock.nowMs += DAY_MS;
+      assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
+    }
+  });
+
+  test("of one family decides nothing for another family", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    await packages.resolve(ZOD, A, WAIT);
+    builder.versions["zod"]!.push("4.2.0");
+    assert.equal(rootOf(await packages.resolve(ZOD, B, WAIT)), "zod@4.2.0");
+    assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
+  });
+
+  test("waits no longer than it may, and the build goes on", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    const gate = Promise.withResolvers<void>();
+    builder.gate = gate.promise;
+    assert.equal(await codeOf(() => packages.resolve(ZOD, A, { waitMs: 1 })), "packages_building");
+    const stopped = AbortSignal.abort(new Error("the client has left"));
+    assert.match(await codeOf(() => packages.resolve(ZOD, A, { ...WAIT, signal: stopped })), /the client has left/);
+    gate.resolve();
+    assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
+    assert.equal(builder.orders.length, 1);
+  });
+
+  test("that cannot be built is not tried again at each run, but later", async (t) => {
+    const { packages, builder, clock } = await testPackages(t, {});
+    for (let run = 0; run < 3; run++) {
+      assert.equal(await codeOf(() => packages.resolve(ZOD, A, WAIT)), "packages_not_found");
+    }
+    assert.equal(builder.orders.length, 1);
+    clock.nowMs += 30_001;
+    builder.versions["zod"] = ["4.0.0"];
+    assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.0.0");
+  });
+
+  test("of a family that names many sets is refused until earlier builds are done, and others are not", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    const gate = Promise.withResolvers<void>();
+    builder.gate = gate.promise;
+    const sets = ["^4", "4.0", "^4.0.0", "4.1", "4.1.0"].map((zod): PackageSet => ({
+      ranges: { zod },
+      entries: ["zod"],
+    }));
+    const codes = sets.map((set) => codeOf(() => packages.resolve(set, A, WAIT)));
+    assert.equal(await codes[4], "packages_building");
+    const other = packages.resolve(ZOD, B, WAIT);
+    gate.resolve();
+    await other;
+    // The family that is new has its turn before the third build of the other.
+    const holders = builder.orders.map(({ holder }) => holder);
+    assert.deepEqual(holders.slice(0, 3), ["a", "a", "b"]);
+    assert.deepEqual(
+      await Promise.all(codes.slice(0, 4)),
+      Array.from({ length: 4 }, () => "no problem"),
+    );
+  });
+});
+
+describe("a task", () => {
+  test("gets the versions that inline code of its family has, and keeps them", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    const { lock: tried } = await packages.resolve(ZOD, A, WAIT);
+    builder.versions["zod"]!.push("4.2.0");
+    const lock = await packages.lockOf(ZOD, null, [], A, WAIT);
+    assert.deepEqual(lock, tried);
+    const both: PackageSet = { ranges: { lodash: "4", zod: "^4" }, entries: ["lodash", "zod"] };
+    assert.deepEqual((await packages.lockOf(both, lock, [], A, WAIT)).roots, {
+      lodash: "lodash@4.17.21",
+      zod: "zod@4.1.0",
+    });
+  });
+
+  test("moves only the packages that it updates", async (t) => {
+    const { packages, builder } = await testPackages(t, { zod: ["4.0.0"], lodash: ["4.0.0"] });
+    const both: PackageSet = { ranges: { lodash: "4", zod: "^4" }, entries: ["lodash", "zod"] };
+    const lock = await packages.lockOf(both, null, [], A, WAIT);
+    builder.versions["zod"]!.push("4.1.0");
+    builder.versions["lodash"]!.push("4.1.0");
+    assert.equal(await packages.lockOf(both, lock, [], A, WAIT), lock);
+    const moved = await packages.lockOf(both, lock, ["zod"], A, WAIT);
+    assert.deepEqual(moved.roots, { lodash: "lodash@4.0.0", zod: "zod@4.1.0" });
+  });
+
+  test("gets the same versions again when its artefact is gone, also from a newer builder", async (t) => {
+    const { packages, builder, reopen } = await testPackages(t, VERSIONS);
+    const lock = await packages.lockOf(ZOD, null, [], A, WAIT);
+    builder.versions["zod"]!.push("4.2.0");
+    assert.equal(await packages.artefacts.remove(lock.key), true);
+    assert.equal(rootOf(await packages.prepare(lock, A, WAIT)), "zod@4.1.0");
+    assert.equal(await packages.artefacts.remove(lock.key), true);
+    builder.version = "2";
+    const newer = reopen();
+    const prepared = await newer.prepare(lock, A, WAIT);
+    assert.equal(prepared.lock, lock);
+    assert.equal(prepared.artefact.key, keyOfLock({ ...lock, builder: "2" }));
+    assert.ok(!(newer.prepare(lock, A, WAIT) instanceof Promise));
+  });
+});
+
+describe("the store of artefacts", () => {
+  const many = { zod: Array.from({ length: 20 }, (_, at) => `4.${at}.0`) };
+
+  test("removes the least recently used first, of the family that takes more than its share", async (t) => {
+    const { packages, builder, clock } = await testPackages(t, many, { maxBytes: 1_000 });
+    const other = await packages.resolve(exact("4.9.0"), B, WAIT);
+    const locks: Lock[] = [];
+    for (let at = 0; at < 4; at++) {
+      clock.nowMs += 1;
+      locks.push((await packages.resolve(exact(`4.${at}.0`), A, WAIT)).lock);
+    }
+    const stored = await Promise.all(locks.map(async ({ key }) => (await packages.artefacts.get(key)) !== null));
+    assert.deepEqual(stored, [false, false, true, true]);
+    assert.notEqual(await packages.artefacts.get(other.lock.key), null);
+    assert.equal(builder.orders.length, 5);
+  });
+
+  test("removes no artefact that the current version of a task names", async (t) => {
+    const { packages } = await testPackages(t, many, { maxBytes: 1_000 });
+    const tasks = new Map<string, Lock>();
+    packages.artefacts.isPinned = ({ name }, key) => packages.names(tasks.get(name) ?? null, key);
+    for (const name of ["one", "two"]) {
+      const lock = await packages.lockOf(exact(name === "one" ? "4.0.0" : "4.1.0"), null, [], A, WAIT);
+      tasks.set(name, lock);
+      packages.pin({ container: "acme", name }, lock);
+    }
+    assert.equal(await codeOf(() => packages.resolve(exact("4.2.0"), A, WAIT)), "quota_exceeded");
+    assert.notEqual(await packages.artefacts.get(tasks.get("one")!.key), null);
+    const gone = tasks.get("one")!;
+    tasks.delete("one");
+    await packages.resolve(exact("4.3.0"), A, WAIT);
+    assert.equal(await packages.artefacts.get(gone.key), null);
+    assert.notEqual(await packages.artefacts.get(tasks.get("two")!.key), null);
+  });
+
+  test("builds a file again that a crash has cut or removed", async (t) => {
+    const { packages, builder, folder, reopen } = await testPackages(t, VERSIONS);
+    const { lock, artefact } = await packages.resolve(ZOD, A, WAIT);
+    const file = path.join(folder, "packages", `${lock.key}.cjs`);
+    await writeFile(file, "cut");
+    const again = await reopen().resolve(ZOD, A, WAIT);
+    assert.deepEqual(again.artefact.artefact, artefact.artefact);
+    assert.equal(builder.orders.length, 2);
+    assert.deepEqual(await readdir(path.join(folder, "packages")), [`${lock.key}.cjs`]);
+  });
+
+  test("accepts no artefact that is larger than the bound", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    builder.bytes = MAX_ARTEFACT_BYTES + 1;
+    assert.equal(await codeOf(() => packages.resolve(ZOD, A, WAIT)), "packages_too_large");
+  });
+});
+
+describe("a builder that was taken over cannot name", () => {
+  const victim = { ranges: { zod: "^4" }, entries: ["zod"] };
+  const EVIL: PackageSet = { ranges: { evil: "1" }, entries: ["evil"] };
+  const forgeries: Readonly<Record<string, (lock: Lock, other: Lock) => Lock>> = {
+    "the key of another set": (lock, { key }) => ({ ...lock, key }),
+    "the packages of another set": (lock, { packages, key }) => ({ ...lock, packages, key }),
+    "the whole lock of another set": (_, other) => other,
+    "the packages of another set for its own names": (lock, other) => {
+      const lied = { ...lock, packages: other.packages, roots: { evil: "zod@4.1.0" } };
+      return { ...lied, key: keyOfLock(lied) };
+    },
+    "a version outside of the range": (lock) => {
+      const packages = lock.packages.map((each) => ({ ...each, version: "2.0.0" }));
+      const lied = { ...lock, packages, roots: { evil: "evil@2.0.0" } };
+      return { ...lied, key: keyOfLock(lied) };
+    },
+    "a dependency that is not in the lock": (lock) => {
+      const lied = { ...lock, packages: lock.packages.map((each) => ({ ...each, dependencies: { x: "x@1.0.0" } })) };
+      return { ...lied, key: keyOfLock(lied) };
+    },
+  };
+  for (const [name, forge] of Object.entries(forgeries)) {
+    test(name, async (t) => {
+      const { packages, builder } = await testPackages(t, { ...VERSIONS, evil: ["1.0.0", "2.0.0"] });
+      const honest = await packages.resolve(victim, B, WAIT);
+      builder.forge = ({ lock }) => ({ lock: forge(lock, honest.lock), artefact: Buffer.from("poison") });
+      assert.equal(await codeOf(() => packages.resolve(EVIL, A, WAIT)), "packages_failed");
+      const after = await packages.artefacts.get(honest.lock.key);
+      assert.deepEqual(after?.artefact, honest.artefact.artefact);
+    });
+  }
+
+  test("other versions in the lock of a task that is built again", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    const lock = await packages.lockOf(ZOD, null, [], A, WAIT);
+    await packages.artefacts.remove(lock.key);
+    builder.forge = ({ lock: built, artefact }) => {
+      const lied = { ...built, packages: built.packages.map((each) => ({ ...each, integrity: "sha512-x" })) };
+      return { lock: { ...lied, key: keyOfLock(lied) }, artefact };
+    };
+    assert.equal(await codeOf(() => packages.prepare(lock, A, WAIT)), "packages_failed");
+  });
+});
+
+/** Waits until a condition holds, with a turn of the event loop between the checks. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve));
+}
