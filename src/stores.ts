@@ -21,7 +21,8 @@ import type { Log } from "./telemetry/log.ts";
 import type { SecretStore } from "./tokens/secrets/store.ts";
 import { RedisSecretStore } from "./tokens/secrets/stores/redis.ts";
 import type { TokenStore } from "./tokens/store.ts";
-import { Revocations, RedisTokenStore } from "./tokens/stores/redis.ts";
+import { RedisTokenStore } from "./tokens/stores/redis.ts";
+import { Revocations } from "./tokens/stores/revocations.ts";
 
 type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
 
@@ -63,6 +64,7 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   const policies = new RedisPolicyStore();
   const restarts = new Restarts();
   const feed = new Feed(link, [revocations, policies, restarts], config.revocationLag);
+  revocations.attach(feed);
   policies.attach(feed);
   restarts.attach(feed);
   await feed.open();

@@ -5,9 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
+import { Feed } from "../../src/redis/feed.ts";
 import { openShared, type Shared } from "../../src/stores.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
+import { RedisTokenStore } from "../../src/tokens/stores/redis.ts";
+import { Revocations } from "../../src/tokens/stores/revocations.ts";
 import { SqliteTokenStore } from "../../src/tokens/stores/sqlite.ts";
+import { until } from "../contract/until.ts";
 import { missing, startRedis } from "../redis/server.ts";
 import { tokenStoreSuite } from "../suites/token-register.ts";
 
@@ -87,6 +91,32 @@ if (!(await missing("redis-server"))) {
     const [key] = await server.client.keys(`*tokens:below:${head}`);
     const ttlMs = await server.client.pttl(key!);
     assert.ok(ttlMs > 86_400_000 && ttlMs < 2 * 86_400_000, `${ttlMs}`);
+  });
+
+  test("a node forgets revocations whose time has passed, when Redis has deleted them, and no others", async (t) => {
+    const server = await startRedis();
+    t.after(() => server[Symbol.asyncDispose]());
+    const link = await server.link();
+    const revocations = new Revocations(10);
+    const feed = new Feed(link, [revocations], 2_000);
+    revocations.attach(feed);
+    await feed.open();
+    t.after(() => feed.close());
+    const store = new RedisTokenStore(link, feed, revocations);
+    const [nowMs, days] = [Date.now(), 86_400];
+    const revoke = async (endsInS: number | null): Promise<string> => {
+      const jti = randomUUID();
+      await store.revoke(jti, "me", nowMs, endsInS === null ? null : Math.floor(nowMs / 1_000) + endsInS);
+      return jti;
+    };
+    const kept = [await revoke(3_600), await revoke(null)];
+    for (let at = 0; at < 30; at++) await revoke(-3 * days);
+    // The feed reports changes of others and of this node twice a second, and each may start a sweep.
+    await until(async () => {
+      await revoke(-3 * days);
+      return revocations.size < 20;
+    }, "the node has forgotten some");
+    for (const jti of kept) assert.equal(store.isRevoked(jti), true);
   });
 
   test("a list of a few tokens does not read a thousand from Redis", async (t) => {

@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import type { Feed, Topic } from "../../redis/feed.ts";
+import type { Feed } from "../../redis/feed.ts";
 import type { RedisLink } from "../../redis/link.ts";
 import { type Claims, isJti } from "../claims.ts";
 import { LEEWAY_S } from "../format.ts";
@@ -15,28 +15,10 @@ import {
   tokensFull,
 } from "../store.ts";
 import { ADD_USE, RECORD } from "./redis-scripts.ts";
+import { type RevocationRecord, type Revocations, REVOKED } from "./revocations.ts";
 
-const REVOKED = "revoked";
 /** The number of index entries that one read returns. */
 const SCANNED = 1_000;
-
-/** The revocations in the memory of a node. A node never drops one, even if Redis loses it. */
-export class Revocations implements Topic {
-  readonly name: string = REVOKED;
-  readonly #revoked = new Set<string>();
-  /** Called with new revocations, in order. */
-  readonly listeners: ((jtis: readonly string[]) => void)[] = [];
-
-  changed(members: readonly string[]): void {
-    const added = members.filter((jti) => !this.#revoked.has(jti));
-    for (const jti of added) this.#revoked.add(jti);
-    if (added.length > 0) for (const listener of this.listeners) listener(added);
-  }
-
-  has(jti: string): boolean {
-    return this.#revoked.has(jti);
-  }
-}
 
 /** The token store that nodes share through Redis. Records are in Redis, revocations also in the memory of each node. */
 export class RedisTokenStore implements TokenStore {
@@ -116,9 +98,10 @@ export class RedisTokenStore implements TokenStore {
     // lost the revocation, a node that starts later would not receive it.
     const isRecorded = (await this.revocation(jti)) !== undefined;
     if (!isRecorded) {
-      await this.#feed.publish(REVOKED, jti, JSON.stringify({ revokedBy, revokedAt: nowMs }), forget);
+      const record: RevocationRecord = { revokedBy, revokedAt: nowMs, ...(forget !== null && { until: forget }) };
+      await this.#feed.publish(REVOKED, jti, JSON.stringify(record), forget);
     }
-    this.#revocations.changed([jti]);
+    this.#revocations.add([jti], forget ?? Infinity);
     return !isRecorded;
   }
 
@@ -137,7 +120,7 @@ export class RedisTokenStore implements TokenStore {
     const [text] = await this.#feed.values(REVOKED, [jti]);
     if (!text) return;
     // With a different text, because publishing the same text again changes nothing, including its expiry.
-    const retired = { ...(JSON.parse(text) as object), retired: true };
+    const retired = { ...(JSON.parse(text) as RevocationRecord), retired: true, until: forget };
     await this.#feed.publish(REVOKED, jti, JSON.stringify(retired), forget);
   }
 
@@ -149,7 +132,7 @@ export class RedisTokenStore implements TokenStore {
   async revocation(jti: string): Promise<Revocation | undefined> {
     const [text] = await this.#feed.values(REVOKED, [jti]);
     if (!text) return undefined;
-    const { revokedBy, revokedAt } = JSON.parse(text) as { revokedBy: string; revokedAt: number };
+    const { revokedBy, revokedAt } = JSON.parse(text) as RevocationRecord;
     return { by: revokedBy, at: revokedAt };
   }
 
