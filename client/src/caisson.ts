@@ -16,7 +16,7 @@ import { Runs } from "./resources/runs.ts";
 import { Tasks } from "./resources/tasks.ts";
 import { Tokens } from "./resources/tokens.ts";
 import { valueOf } from "./result.ts";
-import { type RecordOptions, type RunOptions, runRequest, type Source } from "./run-request.ts";
+import { type RecordOptions, type RunOptions, runOptions, runRequest, type Source } from "./run-request.ts";
 import { type RunEvent, streamRun } from "./stream.ts";
 import { type CaissonOptions, type RequestOptions, Transport } from "./transport.ts";
 
@@ -48,7 +48,7 @@ export class Caisson {
    * @throws {CaissonError} if the request was refused (`status`), or if the run failed (`at`, `taskError`, `record`)
    */
   async run<T = unknown>(container: string, code: Source, options: RunOptions = {}): Promise<T> {
-    return valueOf(await this.record(container, code, { ...options, maxResult: "max" })) as T;
+    return valueOf(await this.record(container, code, { ...runOptions(options), maxResult: "max" })) as T;
   }
 
   /**
@@ -66,7 +66,7 @@ export class Caisson {
     code: Source,
     options: RunOptions = {},
   ): AsyncGenerator<RunEvent<T>, void, undefined> {
-    return streamRun<T>(this.#transport, container, code, { ...options, maxResult: "max" });
+    return streamRun<T>(this.#transport, container, code, { ...runOptions(options), maxResult: "max" });
   }
 
   /**

@@ -3,7 +3,7 @@ import { CaissonError } from "./error.ts";
 import { readEvents, type ServerEvent } from "./event-stream.ts";
 import { wait } from "./retry.ts";
 import type { ConsoleLine } from "./stream.ts";
-import type { Transport } from "./transport.ts";
+import { segment, type Transport } from "./transport.ts";
 
 /** What happens in a container. `id` is the `lastEventId` with which a later call continues after this event. */
 export type ContainerEvent = { readonly id: string | null } & (
@@ -38,6 +38,7 @@ export async function* followContainer(
   container: string,
   { signal, onOpen, lastEventId, reconnect = true, silenceMs = DEFAULT_SILENCE_MS }: FollowOptions,
 ): AsyncGenerator<ContainerEvent, void, undefined> {
+  segment("container", container);
   let lastId: string | null = lastEventId ?? null;
   let retryMs = RETRY_MS;
   let failures = 0;

@@ -2,6 +2,8 @@ import { CaissonError } from "./error.ts";
 
 /** A list that comes in pages. Nothing is requested before it is read. */
 export class List<Entry, Page extends { readonly next: string | null }> implements AsyncIterable<Entry> {
+  /** What to do with the list. A program that prints it without reading it shows this text. */
+  readonly hint = "use for await (const entry of list), or await list.page()";
   readonly #read: (cursor: string | undefined) => Promise<Page>;
   readonly #entriesOf: (page: Page) => readonly Entry[];
   readonly #cursor: string | undefined;

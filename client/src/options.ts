@@ -25,8 +25,16 @@ export function mustBeToken(token: string): string {
   return token;
 }
 
-/** @throws {TypeError} if the value has no JSON, such as one with a circle or a BigInt */
+/** @param form an example. @throws {TypeError} */
+export function mustBeObject<T>(value: T, form: string): T {
+  if (typeof value === "object" && value !== null) return value;
+  throw new TypeError(`the argument must be an object such as ${form}, not ${typeof value}`);
+}
+
+/** @throws {TypeError} if the value has no JSON, such as one with a circle, a BigInt or a function as a member */
 export function mustBeJson(value: unknown): string {
+  for (const [name, member] of Object.entries(value ?? {}))
+    if (typeof member === "function") throw new TypeError(`${name} must be JSON, not a function`);
   try {
     return JSON.stringify(value);
   } catch (error) {

@@ -36,9 +36,15 @@ type QueryValue = string | number | boolean;
 const NAMES = "data query timeout modules packages file body traceparent maxResult signal retry";
 type RunRoute = "POST /api/runs/{container}";
 
+/** Returns the options. @throws {TypeError} if they are no object, or one has another name */
+export function runOptions<Options extends RecordOptions>(options: Options): Options {
+  mustBeOptions(options, NAMES, 'run("acme", code, { data: { name: "you" } })');
+  return options;
+}
+
 /** Returns the parameters of the request that runs something. */
 export function runRequest(container: string, source: Source, options: RecordOptions): ParametersOf<RunRoute> {
-  mustBeOptions(options, NAMES, 'run("acme", code, { data: { name: "you" } })');
+  runOptions(options);
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError('code must be a text, { task: "name" }, or null for a token with pinned code');
   const { data, query, timeout, modules, packages, file, body, traceparent, maxResult } = options;

@@ -1,6 +1,6 @@
 import type { Routes } from "./api-types.ts";
 import { CaissonError, errorOfAnswer, errorOfFailure } from "./error.ts";
-import { mustBeJson, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
+import { mustBeJson, mustBeObject, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
 import { type RetryOptions, retryWhenLimited } from "./retry.ts";
 
 /** A credential, or a function that returns the current one. */
@@ -77,8 +77,12 @@ export class Transport {
 
   /** Returns the answer, if it is a success. @throws {CaissonError} */
   send(route: keyof Routes, parameters: Parameters, options: RequestOptions = {}): Promise<Response> {
-    const { signal, retry } = options;
+    const { signal, retry } = mustBeObject(options, "{ signal }");
     mustBeRetry(retry);
+    if (signal !== undefined && typeof signal?.aborted !== "boolean")
+      throw new TypeError("signal must be an AbortSignal, such as AbortSignal.timeout(5_000)");
+    if ("0" in (parameters.query ?? {}))
+      throw new TypeError('the query must be an object, such as { container: "acme" }');
     return retryWhenLimited(() => this.#sendOnce(route, parameters, signal), { ...this.#retry, ...retry }, signal);
   }
 
@@ -144,7 +148,7 @@ function mustBeRetry(retry: unknown): void {
 }
 
 /** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */
-function segment(name: string, value: unknown): string {
+export function segment(name: string, value: unknown): string {
   if (typeof value !== "string" || /^\.{0,2}$|\p{Cs}/u.test(value))
     throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);
   return encodeURIComponent(value);

@@ -31,6 +31,10 @@ const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
     /PUT \/api\/tasks\/\{container\}\/\{name\} makes a task\..*/,
     "caisson tasks list CONTAINER prints the tasks of a container.",
   ],
+  [
+    /Send it with the code: \{"code".*/,
+    "caisson run and caisson deploy send the files that the code imports with ./ and this file does not exist.",
+  ],
   [/GET \/api\/tasks\/([\w.@{}-]+)\/([\w.@{}-]+)\/versions/, "caisson tasks versions $1 $2"],
   [/GET \/api\/tasks\/([\w.@{}-]+)/, "caisson tasks list $1"],
   [/GET \/api\/runs\/([\w.@{}-]+)\?status=running/, "caisson runs list $1 --status running"],
@@ -42,7 +46,7 @@ const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
 ];
 
 /** Returns a hint with commands instead of requests. */
-function commandsIn(hint: string): string {
+export function commandsIn(hint: string): string {
   const [request, command] = COMMANDS.find(([each]) => each.test(hint)) ?? [];
   if (request === undefined || command === undefined) return hint;
   return hint.replace(request, command).replaceAll("{container}", "CONTAINER").replaceAll("{name}", "TASK");

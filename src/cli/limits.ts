@@ -3,6 +3,8 @@ import { Argument, Command } from "commander";
 import type { Caisson, LimitState } from "../../client/src/index.ts";
 import { ConfigError } from "../config/read.ts";
 import { limits } from "../config/values.ts";
+import { isJti } from "../tokens/claims.ts";
+import { UsageError } from "./exits.ts";
 import { fields, table } from "./print/table.ts";
 import { limitsText } from "./print/texts.ts";
 import { name, remote } from "./remote.ts";
@@ -41,6 +43,11 @@ function resetCommand(): Command {
 }
 
 function detailOf({ limits: service }: Caisson, kind: string, of: string): Promise<Detail> {
+  if (kind === "token" && !isJti(of)) {
+    throw new UsageError(
+      `${JSON.stringify(of)} is not the jti of a token, a UUID in lower case; caisson tokens list prints it`,
+    );
+  }
   return kind === "container" ? service.getContainer(of, { detail: true }) : service.getToken(of, { detail: true });
 }
 

@@ -38,7 +38,7 @@ function logout({ profile: named, all, json }: LogoutFlags): void {
     const others = names.length === 0 ? "" : `; choose one with --profile: ${names.join(", ")}`;
     throw new UsageError(`no profile is in use${others}`);
   }
-  if (!all) profileOf(stored, name!, named === undefined ? "the stored profile" : "--profile");
+  if (!all) profileOf(stored, name!, named === undefined ? "the stored profile" : "--profile", "; nothing was removed");
   const removed = all ? names : [name!];
   const left = Object.fromEntries(Object.entries(stored.profiles).filter(([each]) => !removed.includes(each)));
   writeProfiles({ current: removed.includes(stored.current ?? "") ? null : stored.current, profiles: left });

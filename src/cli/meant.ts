@@ -1,5 +1,8 @@
 import type { Command } from "commander";
 
+import { EXAMPLES } from "./examples.ts";
+import { OF_CODE, OTHER_COMMANDS, OTHER_SUBCOMMANDS } from "./other-commands.ts";
+
 /** Flags of other programs and of other commands, and the flag that does the same here. */
 const FLAGS: Readonly<Record<string, string>> = {
   "--tail": "--limit",
@@ -10,35 +13,33 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--body": "--input",
   "-d": "--input",
   "-c": "--container",
+  "--ttl": "--expires",
+  "--exp": "--expires",
+  "--expires-in": "--expires",
+  "--verbs": "--can",
+  "--scope": "--can",
+  "--follow": "-f",
+  "-v": "--version",
 };
 /** Windows of limits, which are no flags. */
 const WINDOW = /^--(second|minute|hour|day|week|month)$/;
-const CONSOLE = "the web console is at the url of the service, for a browser; or at the port of --console-port";
-/** What to write instead of a command that does not exist. */
-const COMMANDS: Readonly<Record<string, string>> = {
-  exec: "caisson run task.ts runs code",
-  start: "caisson serve starts the service",
-  version: "caisson --version prints the version",
-  console: CONSOLE,
-  open: CONSOLE,
-  ui: CONSOLE,
-};
+/** Faults of the command line whose message names no form. */
+const WITHOUT_FORM = /missing required argument|too many arguments|required option|argument missing|is invalid/;
 
 /**
- * Completes a message of commander about a flag or a command that does not exist: with what the user meant, or with the list of
- * the commands.
+ * Completes a message of commander: a flag or a command that does not exist with what the user meant, or with the list of the
+ * commands; any other fault with the form of the command.
  */
 export function meant(command: Command, text: string): string {
   const [, kind, word] = /unknown (option|command) '([^']*)'/.exec(text) ?? [];
-  if (word === undefined) return text;
-  if (kind === "command") return commandMeant(command, text, word);
-  const instead = flagMeant(command, word);
-  return instead === null ? text : `${text.split("\n")[0]}; ${instead}\n`;
+  if (kind === "command") return commandMeant(command, text, word!);
+  const instead = kind === "option" ? flagMeant(command, word!, text) : surplusMeant(command, text);
+  return instead === null ? text : `${text.trimEnd().split("\n")[0]!.replace(/\.$/, "")}; ${instead}\n`;
 }
 
-function flagMeant(command: Command, word: string): string | null {
+function flagMeant(command: Command, word: string, text: string): string | null {
   const flag = word.split("=")[0]!;
-  const has = (name: string): boolean => command.options.some(({ long }) => long === name);
+  const has = (name: string): boolean => command.options.some(({ long, short }) => long === name || short === name);
   const same = Object.hasOwn(FLAGS, flag) ? FLAGS[flag]! : null;
   if (same !== null && has(same)) return `did you mean ${same}?`;
   const window = WINDOW.exec(flag)?.[1];
@@ -46,16 +47,40 @@ function flagMeant(command: Command, word: string): string | null {
   if (flag === "--container" && command.name() === "deploy") return "caisson.json names the container";
   if ((flag === "-e" || flag === "--eval") && command.name() === "run")
     return "write the code to stdin: echo 'return 1' | caisson run -";
-  return null;
+  if (command.name() === "run" && OF_CODE.test(flag)) {
+    return "code receives params and secrets of its task or token: caisson tasks deploy --param, --secret";
+  }
+  if (flag !== word && has(flag)) return `${flag} takes no value`;
+  // Commander has a guess.
+  if (text.includes("Did you mean")) return null;
+  return `${pathOf(command)} --help lists the flags`;
+}
+
+/** Returns what a surplus argument is, or the form of the command, or null if commander prints the form itself. */
+function surplusMeant(command: Command, text: string): string | null {
+  if (!WITHOUT_FORM.test(text)) return null;
+  const surplus = /^.*too many arguments .* but got \d+: (https?:\/\/[^\s,]+?)\.?$/m.exec(text)?.[1];
+  if (surplus !== undefined && command.options.some(({ long }) => long === "--url"))
+    return `did you mean --url ${surplus}?`;
+  if (command.name() === "set" && /value 'token' is invalid/.test(text))
+    return "the limits of a token are set when it is issued, with caisson tokens issue --limit token.minute=60";
+  const { _showHelpAfterError: printsForm } = command as Command & { readonly _showHelpAfterError?: unknown };
+  const [form] = EXAMPLES.get(command) ?? [];
+  return printsForm || form === undefined ? null : `the form is: caisson ${form}`;
 }
 
 /** A guess with another first letter is seldom right: `open` is not `token`. */
 function commandMeant(command: Command, text: string, word: string): string {
   const [fact, guess] = text.trimEnd().split("\n");
+  const isTop = command.parent === null;
+  const other = isTop ? OTHER_COMMANDS : (OTHER_SUBCOMMANDS[command.name()] ?? {});
+  if (Object.hasOwn(other, word)) return `${fact}; ${other[word]}\n`;
   const guessed = /^\(Did you mean (?:one of )?(\w+)/.exec(guess ?? "")?.[1];
   if (guessed?.[0] === word[0] && guessed !== undefined) return text;
-  const isTop = command.parent === null;
-  if (isTop && Object.hasOwn(COMMANDS, word)) return `${fact}; ${COMMANDS[word]}\n`;
   const names = command.commands.map((each) => each.name()).join(", ");
   return isTop ? `${fact}; the commands are ${names}\n` : `${fact}\n`;
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -55,7 +55,19 @@ async function run(call: Remote<RunFlags>, file?: string, esbuildFlags?: unknown
   const words = (esbuildFlags ?? []) as readonly string[];
   if (flags.stream && call.json) throw new UsageError("--stream and --json exclude each other: a stream has no record");
   if (flags.watch) return watch(call, container, file, words);
-  process.exitCode = await runOnce(call, container, await readSubmission(file, flags, words));
+  try {
+    process.exitCode = await runOnce(call, container, await readSubmission(file, flags, words));
+  } catch (error) {
+    throw flags.task === undefined ? error : inContainer(error, container);
+  }
+}
+
+/** Names the container of a task that does not exist: the user may not have named it. */
+function inContainer(error: unknown, container: string): unknown {
+  if (!(error instanceof CaissonError) || error.code !== "not_found") return error;
+  const { code, hint, status } = error;
+  const detail = `the container ${container} has no task with this name; --container names another container`;
+  return new CaissonError({ code, detail, hint, status, cause: error });
 }
 
 function runOnce(

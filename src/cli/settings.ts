@@ -57,7 +57,13 @@ function readFile(file: string): Record<string, unknown> {
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     throw new TypeError("it is not a JSON object");
   } catch (error) {
-    throw new ConfigError(`--config ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const where = file.startsWith("/") ? "" : ` in ${process.cwd()}`;
+    if (code === "ENOENT")
+      throw new ConfigError(`--config ${file} cannot be read: there is no such file${where}`, { cause: error });
+    const form =
+      error instanceof SyntaxError ? '; JSON has names and texts in double quotes, such as {"port": 7070}' : "";
+    throw new ConfigError(`--config ${file} cannot be read: ${message}${form}`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
 
 import { getRequestListener, RequestError } from "@hono/node-server";
 
@@ -23,6 +23,17 @@ import type { RunDependencies } from "./run/run-dependencies.ts";
 import { RunEndpoint } from "./run/run.ts";
 import { parseTarget, type Target } from "./target.ts";
 import { holdWrites } from "./unread.ts";
+
+/** @throws {Error} that names the settings: OpenSSL names neither the file nor the fault. */
+function tlsServer(options: ServerOptions): Server {
+  try {
+    return createTlsServer(options);
+  } catch (error) {
+    const fix =
+      "--tls-cert must be a certificate chain in PEM, and --tls-key its private key in PEM, without a password";
+    throw new Error(`--tls-cert and --tls-key cannot be used (${(error as Error).message}); ${fix}`, { cause: error });
+  }
+}
 
 const RUN_PATH = "/api/run/";
 const RECORDS_PATH = "/api/runs/";
@@ -110,7 +121,7 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const { tlsCert, tlsKey } = config;
   const withTls = tlsCert !== null && tlsKey !== null;
   const server = withTls
-    ? createTlsServer({
+    ? tlsServer({
         ...options,
         cert: readNamedFile("--tls-cert", tlsCert),
         key: readNamedFile("--tls-key", tlsKey),

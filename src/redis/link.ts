@@ -71,7 +71,12 @@ export class RedisLink {
       await link.#connect();
     } catch (error) {
       link.close();
-      throw new Error(`${describePlace(place)} cannot be used: ${(error as Error).message}`, { cause: error });
+      throw new Error(
+        `${describePlace(place)} cannot be used: ${(error as Error).message}; start it, or correct --redis`,
+        {
+          cause: error,
+        },
+      );
     }
     return link;
   }

@@ -63,6 +63,35 @@ describe("a command with a forgotten or wrong word names its form", () => {
       "mcp --url http://127.0.0.1:9/mcp/acme",
       /--url is the address of the service, .*: http:\/\/127\.0\.0\.1:9; .* --container acme/,
     ],
+    ["stop", /Ctrl-C, or SIGTERM/],
+    ["tail acme", /unknown command 'tail'; caisson logs CONTAINER -f/],
+    ["list", /unknown command 'list'; caisson tasks list CONTAINER/],
+    ["invoke hook", /caisson run --task NAME/],
+    ["-v", /unknown option '-v'; did you mean --version\?/],
+    ["containers create acme", /needs no creation/],
+    ["containers stop acme", /did you mean suspend\?/],
+    ["tokens delete x", /did you mean revoke\?/],
+    ["tasks rm acme hook", /did you mean delete\?/],
+    ["tasks list", /missing required argument 'container'; the form is: caisson tasks list acme/],
+    ["tasks deploy README.md", /missing required argument 'file'; the form is: caisson tasks deploy acme hook\.ts/],
+    [
+      "tasks deploy acme README.md --limit minute=5",
+      /unknown option '--limit'; caisson tasks deploy --help lists the flags/,
+    ],
+    ["usage acme", /too many arguments .*; the form is: caisson usage/],
+    ["limits set token x minute=5", /set when it is issued/],
+    ["limits show token nope", /"nope" is not the jti of a token/],
+    ["token issue acme --ttl 1h", /did you mean --expires\?/],
+    ["run README.md --env A=1", /params and secrets of its task or token/],
+    ["run README.md --json=yes", /--json takes no value/],
+    ["run test", /test is a folder; .*caisson deploy test/],
+    ["run 6*7", /there is no file 6\*7 in .*; if this is code, write it to stdin/],
+    ["run README.md --task hook", /name a file or a deployed task, and not both: README\.md and --task hook/],
+    ["login http://127.0.0.1:9", /too many arguments .*; did you mean --url http:\/\/127\.0\.0\.1:9\?/],
+    ["health --url http://127.0.0.1:9/healthz", /leave \/healthz out, as in http:\/\/127\.0\.0\.1:9$/m],
+    ["whoami --url http://127.0.0.1:9/api", /leave \/api out: --url http:\/\/127\.0\.0\.1:9/],
+    ["serve --config nofile.json", /--config nofile\.json cannot be read: there is no such file in \//],
+    ["serve --config README.md", /cannot be read: [^]*; JSON has names and texts in double quotes/],
     ["whoami --url 127.0.0.1:9", /is not a URL of https or http; did you mean http:\/\/127\.0\.0\.1:9\?/],
   ];
   for (const [words, said] of rows) {
@@ -83,6 +112,8 @@ describe("a command that the service cannot fulfil names what to do", () => {
     [`tokens revoke ${unknown}`, 0, /no token with this jti is stored here/],
     [`tokens show ${unknown}`, 2, /caisson tokens list lists the stored tokens/],
     ["tasks show acme nope", 2, /^caisson: .*caisson tasks list /m],
+    ["run --task nope", 2, /the container demo has no task with this name; --container names another container/],
+    ["run README.md --timeout 5", 2, /timeout must be a duration such as 500ms or 5s[^]*$/],
     ["tasks rollback acme nope v9", 2, /not_found/],
     ["runs show acme e506c653c0d4-2", 2, /caisson runs list CONTAINER lists the runs/],
     ["logs acme --status failed", 0, /no run of acme on record is selected[^]*threw, .*[^]*--failed selects all/],
@@ -95,6 +126,48 @@ describe("a command that the service cannot fulfil names what to do", () => {
       assert.match(stderr, said);
     });
   }
+});
+
+describe("what is no name, no token and no certificate is named", () => {
+  it("for a profile to remove, which a login would not help", async () => {
+    const { code, stderr } = await command(["logout", "--profile", "nope"], { XDG_CONFIG_HOME: folder });
+    assert.equal(code, 2);
+    assert.match(stderr, /there is no profile "nope"; there are no profiles; nothing was removed$/m);
+    assert.doesNotMatch(stderr, /caisson login/);
+  });
+
+  it("for a token with its scheme", async () => {
+    const { code, stderr } = await command(["whoami", "--url", service.url], { CAISSON_TOKEN: "Bearer abc" });
+    assert.equal(code, 2);
+    assert.match(stderr, /CAISSON_TOKEN: leave Bearer out/);
+  });
+
+  it("for a file that code imports and that is not there", async () => {
+    const { stderr } = await caisson(
+      "run",
+      await write("imports.js", "import x from './nothere.js';\nexport default () => x"),
+    );
+    assert.match(stderr, /send the files that the code imports with \.\/ and this file does not exist/);
+    assert.doesNotMatch(stderr, /"modules"/);
+  });
+
+  it("for a schedule in caisson.json", async () => {
+    const project = path.join(folder, "scheduled");
+    await mkdir(path.join(project, "tasks"), { recursive: true });
+    await writeFile(path.join(project, "tasks", "a.js"), "1");
+    await writeFile(path.join(project, "caisson.json"), '{"container": "acme", "tasks": {"a": {"cron": "* * * * *"}}}');
+    const { code, stderr } = await caisson("deploy", project);
+    assert.equal(code, 2);
+    assert.match(stderr, /tasks\.a\.cron is not a known member, because the service has no schedule/);
+  });
+
+  it("for a variable, also by doctor", async () => {
+    const { stderr } = await command(["doctor", "--isolation", "none"], { CAISSON_WAL_LIMIT: "1s" });
+    assert.match(
+      stderr,
+      /^caisson: the variable CAISSON_WAL_LIMIT is not a setting; did you mean CAISSON_WALL_LIMIT\?$/m,
+    );
+  });
 });
 
 describe("limits set", () => {
@@ -191,6 +264,15 @@ describe("a start that fails says what to do", () => {
     await start(
       [...data, ...tls],
       /--tls-(?:cert|key): \/nope\.(?:crt|key): there is no such file; name the right file/,
+    );
+    const text = await write("no-certificate", "x");
+    await start(
+      [...data, "--tls-key", text, "--tls-cert", text],
+      /--tls-cert and --tls-key cannot be used \(.*\); --tls-cert must be a certificate chain in PEM/,
+    );
+    await start(
+      [...data, "--redis", "redis://127.0.0.1:1"],
+      /127\.0\.0\.1:1 cannot be used: .*; start it, or correct --redis/,
     );
     await start([...data, "--keys", "/nope.json"], /for a file of --keys run: caisson keys make --keys \/nope\.json/);
   });

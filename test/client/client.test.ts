@@ -206,9 +206,32 @@ describe("a request", () => {
       ["1", { dat: 1 }, /there is no option dat; the options are data, query, /],
       ["1", { retry: 3 }, /must be an object: retry: \{ limited: true/],
       ["1", { data: circle }, /^data must be JSON: /],
+      ["1", { data: () => 1 }, /^data must be JSON, not a function/],
+      ["1", 5, /the options must be an object: run\("acme"/],
+      ["1", { signal: "x" }, /signal must be an AbortSignal/],
     ];
     for (const [code, options, message] of runs)
       await assert.rejects(caisson.run("a", code as string, options as object), { name: "TypeError", message });
+    const wrong = caisson as unknown as Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>;
+    const others: [called: () => Promise<unknown>, said: RegExp][] = [
+      [
+        () => wrong["tasks"]!["put"]!("a", "t", "return 1"),
+        /must be an object such as \{ code: "return 1" \}, not string/,
+      ],
+      [() => wrong["tasks"]!["put"]!("a", "t"), /must be an object such as \{ code/],
+      [() => wrong["tasks"]!["put"]!("a", "t", { code: () => 1 }), /^code must be JSON, not a function/],
+      [() => wrong["tokens"]!["issue"]!("a"), /must be an object such as \{ containers: \["acme"\] \}/],
+      [() => wrong["containers"]!["update"]!("a"), /must be an object such as \{ limits/],
+      [
+        async () => caisson.runs.list("acme" as unknown as object).page(),
+        /the query must be an object, such as \{ container: "acme" \}/,
+      ],
+      [() => caisson.runs.follow(undefined as unknown as string).next(), /container must be a name/],
+    ];
+    for (const [called, message] of others) {
+      await assert.rejects(async () => called(), { name: "TypeError", message });
+    }
+    assert.match(caisson.tasks.list("a").hint, /for await/);
     const late = new Caisson({ url: service.url, token: () => "bearer eyJ" });
     await assert.rejects(late.run("a", "1"), { name: "TypeError", message: /leave Bearer out/ });
   });

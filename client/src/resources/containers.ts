@@ -1,6 +1,9 @@
 import type { ContainerPage, Policy, PolicyPatch, PolicyRequest, RestartedContainer, Routes } from "../api-types.ts";
 import { List } from "../list.ts";
+import { mustBeObject } from "../options.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
+
+const POLICY = "{ limits: { minute: 60 } }";
 
 export class Containers {
   readonly #transport: Transport;
@@ -28,12 +31,20 @@ export class Containers {
 
   /** Replaces all limits of a container. Labels and description stay. */
   set(container: string, policy: PolicyRequest, options: RequestOptions = {}): Promise<Policy> {
-    return this.#transport.json("PUT /api/containers/{container}", { path: { container }, json: policy }, options);
+    return this.#transport.json(
+      "PUT /api/containers/{container}",
+      { path: { container }, json: mustBeObject(policy, POLICY) },
+      options,
+    );
   }
 
   /** Changes limits, labels and description. A member that is left out stays, and `null` removes. */
   update(container: string, patch: PolicyPatch, options: RequestOptions = {}): Promise<Policy> {
-    return this.#transport.json("PATCH /api/containers/{container}", { path: { container }, json: patch }, options);
+    return this.#transport.json(
+      "PATCH /api/containers/{container}",
+      { path: { container }, json: mustBeObject(patch, POLICY) },
+      options,
+    );
   }
 
   /** Removes limits, labels and description. A suspension stays. */

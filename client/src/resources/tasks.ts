@@ -10,9 +10,11 @@ import type {
 } from "../api-types.ts";
 import { CaissonError } from "../error.ts";
 import { List } from "../list.ts";
+import { mustBeObject } from "../options.ts";
 import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
+const TASK = '{ code: "return 1" }';
 /** The time between two questions for a build. */
 const POLL_MS = 1_000;
 
@@ -54,7 +56,8 @@ export class Tasks {
    * request is sent again.
    */
   async put(container: string, task: string, definition: TaskRequest, options: ChangeOptions = {}): Promise<Task> {
-    const parameters = { path: { container, task }, json: definition, headers: preconditions(options) };
+    const json = mustBeObject(definition, TASK);
+    const parameters = { path: { container, task }, json, headers: preconditions(options) };
     for (let isAgain = false; ; isAgain = true) {
       try {
         const answer = await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options);
@@ -76,7 +79,7 @@ export class Tasks {
     definition: TaskRequest,
     options: RequestOptions = {},
   ): Promise<AnsweredRunRecord> {
-    const parameters = { path: { container, task }, json: definition, query: { dryRun: true } };
+    const parameters = { path: { container, task }, json: mustBeObject(definition, TASK), query: { dryRun: true } };
     return ((await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as DryRun).record;
   }
 

@@ -10,6 +10,7 @@ import type {
   TokenRequest,
 } from "../api-types.ts";
 import { List } from "../list.ts";
+import { mustBeObject } from "../options.ts";
 import type { Parameters, RequestOptions, Transport } from "../transport.ts";
 
 export class Tokens {
@@ -30,7 +31,11 @@ export class Tokens {
 
   /** Issues a token. Only this answer contains the credential. Needs the verb `issue`. */
   issue(request: TokenRequest, options: RequestOptions = {}): Promise<IssuedToken> {
-    return this.#transport.json("POST /api/tokens", { json: request }, options);
+    return this.#transport.json(
+      "POST /api/tokens",
+      { json: mustBeObject(request, '{ containers: ["acme"] }') },
+      options,
+    );
   }
 
   /** Returns what is known of a token. */
@@ -51,6 +56,10 @@ export class Tokens {
 
   /** Replaces the secrets of a token. */
   replaceSecrets(jti: string, secrets: Secrets, options: RequestOptions = {}): Promise<ReplacedSecrets> {
-    return this.#transport.json("PUT /api/tokens/{jti}/secrets", { path: { jti }, json: secrets }, options);
+    return this.#transport.json(
+      "PUT /api/tokens/{jti}/secrets",
+      { path: { jti }, json: mustBeObject(secrets, '{ API_KEY: "value" }') },
+      options,
+    );
   }
 }

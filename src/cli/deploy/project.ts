@@ -86,9 +86,17 @@ function faultsOf(name: string, value: unknown, found: readonly { readonly name:
   ];
 }
 
+const SCHEDULE = /^(?:cron|schedules?|triggers?|interval|every)$/;
+const MAX_LISTED = 30;
+
 function unknown(names: readonly string[], known: readonly string[], prefix: string): string[] {
   const wrong = names.filter((name) => !known.includes(name) && !name.startsWith("$"));
-  return wrong.map((name) => `${prefix}${name} is not a known member${didYouMean(name, known)}`);
+  return wrong.map((name) => {
+    const why = SCHEDULE.test(name)
+      ? ", because the service has no schedule; let cron call /api/run/{container}/{name}"
+      : didYouMean(name, known) || (known.length <= MAX_LISTED ? `; the members are ${known.join(", ")}` : "");
+    return `${prefix}${name} is not a known member${why}`;
+  });
 }
 
 /** Returns the files of a project's tasks. Files in further folders are modules. */

@@ -50,15 +50,25 @@ export function textOf(bytes: Uint8Array, what: string): string {
   }
 }
 
+const CODE = "; if this is code, write it to stdin: echo 'return 1' | caisson run -";
+
 /** @throws {UsageError} if the file cannot be read as text. */
 export function readText(file: string): string {
   try {
     return textOf(readFileSync(file), file);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EISDIR") {
+      throw new UsageError(`${file} is a folder; name a file, or deploy its tasks with caisson deploy ${file}`, {
+        cause: error,
+      });
+    }
+    const isMissing = code === "ENOENT";
     const where = path.isAbsolute(file) ? "" : ` in ${process.cwd()}`;
-    const what = isMissing ? `there is no file ${file}${where}` : `${file} cannot be read: ${(error as Error).message}`;
+    const what = isMissing
+      ? `there is no file ${file}${where}${/[\s;()*]/.test(file) ? CODE : ""}`
+      : `${file} cannot be read: ${(error as Error).message}`;
     throw new UsageError(what, { cause: error });
   }
 }

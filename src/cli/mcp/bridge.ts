@@ -66,7 +66,10 @@ export class Bridge {
     } catch (error) {
       // The client has cancelled the request, and ignores an answer.
       if (controller.signal.aborted) return;
-      this.#fail(id, `the service was not reached: ${reasonOf(error)}`);
+      this.#fail(
+        id,
+        `the service was not reached: ${reasonOf(error)}; check --url, and that the service runs: caisson health`,
+      );
     } finally {
       if (key !== null && this.#requests.get(key) === controller) this.#requests.delete(key);
     }

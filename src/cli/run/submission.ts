@@ -47,6 +47,9 @@ export async function readSubmission(
   flags: RunFlags,
   esbuildFlags: readonly string[],
 ): Promise<Submission> {
+  if (file !== undefined && flags.task !== undefined) {
+    throw new UsageError(`name a file or a deployed task, and not both: ${file} and --task ${flags.task}`);
+  }
   const isBundled = flags.bundle === true || flags.esbuild !== undefined;
   refuseContradictions(file, flags, isBundled, esbuildFlags);
   const options: RunOptions = {

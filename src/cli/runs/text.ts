@@ -1,6 +1,7 @@
 import path from "node:path";
 
 import type { RunRecord } from "../../../client/src/index.ts";
+import { commandsIn } from "../fail.ts";
 import { printableLines } from "../print/printable.ts";
 
 export type RunError = NonNullable<RunRecord["error"]>;
@@ -27,7 +28,7 @@ export function runErrorLines(error: RunError, fileName: FileName): string[] {
     ...printableLines(`${code}: ${what}`),
     ...(named ? frames : [...place, ...frames]),
     ...frame.map((line) => `  ${line}`),
-    ...(hint === null ? [] : printableLines(hint)),
+    ...(hint === null ? [] : printableLines(commandsIn(hint))),
   ];
 }
 

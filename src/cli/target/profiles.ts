@@ -71,13 +71,16 @@ export function mustBeName(name: string): string {
   throw new UsageError(`--profile ${JSON.stringify(name)}: a name has 1 to 128 letters, digits and . _ @ : -`);
 }
 
-/** @throws {UsageError} if there is no profile of this name. */
-export function profileOf({ profiles }: Profiles, name: string, source: string): Profile {
+/** @param fix what to do, as the end of the message. @throws {UsageError} if there is no profile of this name. */
+export function profileOf(
+  { profiles }: Profiles,
+  name: string,
+  source: string,
+  fix = "; caisson login --profile NAME --url URL makes one",
+): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (profile) return profile;
   const names = Object.keys(profiles);
   const known = names.length === 0 ? "there are no profiles" : `the profiles are ${names.join(", ")}`;
-  throw new UsageError(
-    `${source}: there is no profile ${JSON.stringify(name)}; ${known}; caisson login --profile NAME --url URL makes one`,
-  );
+  throw new UsageError(`${source}: there is no profile ${JSON.stringify(name)}; ${known}${fix}`);
 }

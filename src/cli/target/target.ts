@@ -85,7 +85,9 @@ function atUrl(request: TargetRequest, text: string, source: string, origin: Tar
   const token = given ?? stored?.profile.token;
   if (token === undefined)
     throw new UsageError(
-      `there is no token for ${url} (${source}); run caisson login --url ${url}, or set CAISSON_TOKEN`,
+      url.endsWith("/api")
+        ? `there is no token for ${url} (${source}); leave /api out: ${source} ${url.slice(0, -"/api".length)}`
+        : `there is no token for ${url} (${source}); run caisson login --url ${url}, or set CAISSON_TOKEN`,
     );
   return { url, token, profile: given === undefined ? (stored?.name ?? null) : null, origin, fetch: fetchWith() };
 }
@@ -139,6 +141,11 @@ export function readUrl(text: string, source: string): string {
     throw new UsageError(
       `${source} is the address of the service, without its MCP endpoint: ${before}${container ? `; name the container with --container ${container}` : ""}`,
     );
+  const other = /\/(?:healthz|readyz|metrics|openapi\.json|api\/[\w-]+.*)\/*$/.exec(url.pathname)?.[0];
+  if (other !== undefined) {
+    const base = url.href.replace(/\/+$/, "").slice(0, -other.replace(/\/+$/, "").length);
+    throw new UsageError(`${source} is the address of the service: leave ${other} out, as in ${base}`);
+  }
   return url.href.replace(/\/+$/, "");
 }
 

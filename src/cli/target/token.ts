@@ -18,6 +18,7 @@ export function tokenOfEnvironment(): string | undefined {
 export function checkedToken(text: string, source: string): string {
   const token = text.trim();
   if (/^[\w.-]+$/.test(token)) return token;
+  if (/^Bearer\s/i.test(token)) throw new UsageError(`${source}: leave Bearer out; the token is the text after it`);
   throw new UsageError(
     token === "" ? `${source}: there is no token` : `${source}: the token has characters that no token of caisson has`,
   );

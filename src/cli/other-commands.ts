@@ -1,0 +1,61 @@
+const CONSOLE = "the web console is at the url of the service, for a browser; or at the port of --console-port";
+const RUN_TASK = "caisson run --task NAME --container NAME runs a deployed task";
+const LISTS =
+  "caisson tasks list CONTAINER, caisson containers list, caisson runs list and caisson tokens list print lists";
+const FOLLOW = "caisson logs CONTAINER -f follows the console and the errors";
+
+/** Commands of other programs, and what to write instead. */
+export const OTHER_COMMANDS: Readonly<Record<string, string>> = {
+  exec: "caisson run task.ts runs code",
+  execute: "caisson run task.ts runs code",
+  eval: "write the code to stdin: echo 'return 1' | caisson run -",
+  start: "caisson serve starts the service",
+  stop: "Ctrl-C, or SIGTERM to its process, ends a service; caisson containers suspend stops the runs of a container",
+  status: "caisson health asks whether the service takes runs, and caisson system prints its state",
+  version: "caisson --version prints the version",
+  invoke: RUN_TASK,
+  call: RUN_TASK,
+  ps: "caisson runs list --status running lists the runs in flight",
+  tail: FOLLOW,
+  log: FOLLOW,
+  list: LISTS,
+  ls: LISTS,
+  create: "caisson init writes a project, and caisson deploy deploys its tasks",
+  new: "caisson init writes a project, and caisson deploy deploys its tasks",
+  publish: "caisson deploy deploys the tasks of a folder",
+  push: "caisson deploy deploys the tasks of a folder",
+  secrets: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
+  secret: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
+  console: CONSOLE,
+  open: CONSOLE,
+  ui: CONSOLE,
+};
+
+const NO_REMOVAL =
+  "a container without runs takes nothing; caisson limits set container NAME --none removes its limits";
+
+/** The same for the commands below a command. */
+export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  tasks: { rm: "did you mean delete?", remove: "did you mean delete?", run: RUN_TASK, create: "did you mean deploy?" },
+  containers: {
+    create: "a container needs no creation: the first run makes it",
+    new: "a container needs no creation: the first run makes it",
+    delete: NO_REMOVAL,
+    rm: NO_REMOVAL,
+    remove: NO_REMOVAL,
+    stop: "did you mean suspend?",
+    pause: "did you mean suspend?",
+    start: "did you mean resume? A container needs no start",
+  },
+  tokens: {
+    create: "did you mean issue?",
+    new: "did you mean issue?",
+    delete: "did you mean revoke?",
+    rm: "did you mean revoke?",
+    remove: "did you mean revoke?",
+  },
+  runs: { stop: "did you mean cancel?", kill: "did you mean cancel?", logs: FOLLOW },
+};
+
+/** Flags for values that code receives, which `caisson run` does not have. */
+export const OF_CODE: RegExp = /^--?(?:env|e|secrets?|params?|set|variable)$/;
