@@ -1,6 +1,7 @@
 /**
  * Runs the named tests, or all tests, in two passes: most files in parallel, and then each file alone that other files
- * would disturb. Prints the slowest files, and the counts in the last line.
+ * would disturb. Prints the slowest files, and the counts in the last line. With `--check`, `npm run check` runs next to
+ * the first files, and counts as one failed test if it fails.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -8,6 +9,7 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { mkdtempDisposable, readFile } from "node:fs/promises";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import path from "node:path";
+import { text as readAll } from "node:stream/consumers";
 
 import { openApiDocument } from "../src/http/openapi/document.ts";
 import type { Report } from "./test-report.ts";
@@ -53,7 +55,7 @@ const root = path.dirname(import.meta.dirname);
 const cache = path.join(root, "node_modules/.cache/caisson-tests");
 const durationsFile = path.join(cache, "durations.json");
 const words = process.argv.slice(2);
-const flags = words.filter((word) => word.startsWith("--"));
+const flags = words.filter((word) => word.startsWith("--") && word !== "--check");
 const named = words.filter((word) => !word.startsWith("--"));
 const running = new Set<number>();
 await using folder = await mkdtempDisposable(path.join(tmpdir(), "caisson-tests-"));
@@ -77,7 +79,9 @@ const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const [beside, alone] = plan();
 console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
+const checked = words.includes("--check") ? check() : null;
 await runJobs(beside, AT_ONCE, MOST_AT_ONCE);
+await checked;
 await runJobs(alone, 1, 1);
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
@@ -182,6 +186,19 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   for (const [file, ms] of own) latest.set(path.relative(root, file), ms);
   // The duration of a job with one file includes its start and end.
   if (files.length === 1) latest.set(files[0]!, performance.now() - begunMs);
+}
+
+async function check(): Promise<void> {
+  const child = spawn("npm", ["run", "-s", "check"], { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const closed = once(child, "close") as Promise<[number | null]>;
+  running.add(child.pid!);
+  const printed = await Promise.all([child.stdout, child.stderr].map((stream) => readAll(stream)));
+  const [code] = await closed;
+  running.delete(child.pid!);
+  console.log(`\nnpm run check\n${printed.join("")}`);
+  if (code === 0) return;
+  counts.failed += 1;
+  console.log("✖ npm run check failed");
 }
 
 function count(name: string, report: Report | null, ended: number | string | null): void {
