@@ -4,12 +4,20 @@ import { describe, it } from "node:test";
 import { startTopology } from "../../bench/scale/topology.ts";
 import { STOPPED, type Trial, tryFaults } from "../../bench/scale/trial.ts";
 import { NO_WALL } from "../contract/service.ts";
+import { isLong } from "../long.ts";
 import { missing } from "../redis/server.ts";
 
 /** The expected statuses: success, refused by a limit, lost by nginx with its node, refused without Redis or by a stopping node. */
 const EXPECTED = new Set([200, 429, 502, 503]);
 
-const OPTIONS = { callers: 8, containers: 6, limit: 1_000_000, betweenMs: 10, quietMs: 200, pausedMs: 800 };
+const OPTIONS = {
+  callers: 8,
+  containers: 6,
+  limit: 1_000_000,
+  betweenMs: isLong ? 10 : 30,
+  quietMs: 200,
+  pausedMs: 800,
+};
 const TRIALS = 3;
 
 /** Repeats a trial in which Redis was lost for another reason than its faults: the machine stood still for a quarter of a second. */
