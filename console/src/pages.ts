@@ -20,6 +20,12 @@ const PAGES: readonly Page[] = [
   { id: "errors", title: "Errors", isFor: () => can("logs"), load: () => import("./pages/errors.tsx") },
   { id: "tokens", title: "Tokens", isFor: () => can("issue"), load: () => import("./pages/tokens.tsx") },
   { id: "usage", title: "Usage", isFor: () => can("logs"), load: () => import("./pages/usage.tsx") },
+  {
+    id: "packages",
+    title: "Packages",
+    isFor: () => can("tasks"),
+    load: () => import("./pages/packages.tsx"),
+  },
   { id: "system", title: "System", isFor: () => isAdmin.value, load: () => import("./pages/system.tsx") },
 ];
 

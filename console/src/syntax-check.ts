@@ -2,6 +2,7 @@ import { CaissonError } from "@caisson/client";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
+import { rangesOf } from "./package-ranges.ts";
 import type { Mark } from "./parts/editor-marks.ts";
 import { markAt } from "./run-mark.ts";
 import { client } from "./session.ts";
@@ -16,9 +17,16 @@ const LATER_MS = 30_000;
  *
  * @param known a text that the service has parsed already, by a run
  * @param file the name of the text; `.ts` at its end: TypeScript first
+ * @param packages as a reader types them
  * @returns the line at which the text does not parse
  */
-export function useSyntaxCheck(container: string, text: string, known: string, file?: string): Mark | null {
+export function useSyntaxCheck(
+  container: string,
+  text: string,
+  known: string,
+  file?: string,
+  packages = "",
+): Mark | null {
   const found: Signal<Mark | null> = useSignal<Mark | null>(null);
   const notBefore = useSignal(0);
   useEffect(() => {
@@ -29,7 +37,8 @@ export function useSyntaxCheck(container: string, text: string, known: string, f
     const stop = new AbortController();
     const check = async (): Promise<void> => {
       try {
-        const request = { code: text, ...(file !== undefined && { file }) };
+        const ranges = rangesOf(packages);
+        const request = { code: text, ...(file !== undefined && { file }), ...(ranges && { packages: ranges }) };
         const error = await client().check(container, request, { signal: stop.signal, retry: { limited: false } });
         if (!stop.signal.aborted) found.value = markAt(error);
       } catch (error) {
@@ -43,6 +52,6 @@ export function useSyntaxCheck(container: string, text: string, known: string, f
       clearTimeout(timer);
       stop.abort();
     };
-  }, [container, text, known, file]);
+  }, [container, text, known, file, packages]);
   return found.value;
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -12,11 +13,11 @@ const ARGUMENTS = [
 ];
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-export const WIDE = { width: 1_200, height: 850 };
+const WIDE = { width: 1_200, height: 850 };
 /** The narrowest phone. */
-export const NARROW = { width: 360, height: 740 };
+const NARROW = { width: 360, height: 740 };
 export const PAGES: readonly string[] = [
-  ...["Overview", "Playground", "Containers", "Tasks", "Runs", "Errors", "Tokens", "Usage", "System"],
+  ...["Overview", "Playground", "Containers", "Tasks", "Runs", "Errors", "Tokens", "Usage", "Packages", "System"],
 ];
 
 export function openBrowser(): Promise<Browser> {
@@ -80,15 +81,37 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** Returns the pixels by which the document is wider than the window. */
-export function overflow(page: Page): Promise<number> {
+function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+/** Checks what a page shows now, light and dark, on a wide screen and on a phone: axe-core, and that nothing is cut off. */
+export async function checkInAllThemes(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const viewport of [WIDE, NARROW]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize(viewport);
+      const what = [name, colorScheme, viewport.width];
+      assert.deepEqual([...what, await findings(page), await overflow(page)], [...what, [], 0]);
+      await keepScreenshot(page, `${name}-${colorScheme}-${viewport.width}`);
+    }
+  }
+  await page.setViewportSize(WIDE);
+}
+
+/** Replaces the text of an editor. */
+export async function writeCode(page: Page, label: string, code: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: label, exact: true });
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(code);
 }
 
 /** The screenshots that a reviewer looks at. Each run of the tests replaces them. */
 const SCREENSHOTS = path.join(import.meta.dirname, "../../dist/console-screenshots");
 
 /** Keeps the whole page as an image. */
-export async function keepScreenshot(page: Page, name: string): Promise<void> {
+async function keepScreenshot(page: Page, name: string): Promise<void> {
   await mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), fullPage: true });
 }

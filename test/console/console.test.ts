@@ -10,18 +10,16 @@ import { freePort } from "../ports.ts";
 import { missing } from "../redis/server.ts";
 import { serveBelowPath } from "./below-path.ts";
 import {
+  checkInAllThemes,
   findings,
-  keepScreenshot,
-  NARROW,
   openBrowser,
   openConsole,
   openPage,
   openPlace,
   openTab,
-  overflow,
   PAGES,
   settled,
-  WIDE,
+  writeCode,
 } from "./console-browser.ts";
 
 const WORKING =
@@ -57,7 +55,7 @@ describe("the console in Chromium", () => {
     const { page } = tab;
     await openPage(page, "Playground");
     await page.getByLabel("Container").fill("shop");
-    await write(page, "Code", WORKING);
+    await writeCode(page, "Code", WORKING);
     await page.getByLabel("Data").fill('{ "name": "Ada" }');
     await page.getByRole("textbox", { name: "Code" }).press("Control+Enter");
     const result = page.getByRole("region", { name: "Result" });
@@ -74,7 +72,7 @@ describe("the console in Chromium", () => {
 
     await page.getByRole("link", { name: "hook", exact: true }).click();
     await page.getByRole("heading", { name: "shop / hook" }).waitFor();
-    await write(page, "Code of the task", BROKEN);
+    await writeCode(page, "Code of the task", BROKEN);
     await page.getByRole("button", { name: "Save a new version" }).click();
     await page.getByText("Saved as version 2").waitFor();
     assert.equal((await call("Grace")).status, 500);
@@ -95,7 +93,7 @@ describe("the console in Chromium", () => {
     const counted = await runsOf("typed");
     await openPage(page, "Playground");
     await page.getByLabel("Container").fill("typed");
-    await write(page, "Code", "const a = 1;\nconst b = ;\nreturn a;");
+    await writeCode(page, "Code", "const a = 1;\nconst b = ;\nreturn a;");
     const mark = page.getByRole("img", { name: "error on line 2" });
     await mark.waitFor();
     await page.getByText("Line 2: Unexpected token ';'").waitFor();
@@ -103,7 +101,7 @@ describe("the console in Chromium", () => {
     await page.keyboard.press("ControlOrMeta+Home");
     await page.keyboard.press("Enter");
     await page.getByRole("img", { name: "error on line 3" }).waitFor();
-    await write(page, "Code", "const a = 1;\nreturn a;");
+    await writeCode(page, "Code", "const a = 1;\nreturn a;");
     await page.getByRole("img", { name: /error on line/ }).waitFor({ state: "detached" });
     assert.equal(await runsOf("typed"), counted);
     assert.deepEqual(tab.complaints, []);
@@ -113,7 +111,7 @@ describe("the console in Chromium", () => {
     await using tab = await openConsole(browser, service.url, service.admin);
     const { page } = tab;
     await openPage(page, "Playground");
-    await write(page, "Code", "const a = 1;\nconst b = ;\nreturn a;");
+    await writeCode(page, "Code", "const a = 1;\nconst b = ;\nreturn a;");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByRole("img", { name: "error on line 2" }).waitFor();
   });
@@ -198,20 +196,9 @@ describe("every page", () => {
   it("has no serious finding of axe-core and no error, and fits, light and dark, at 1200 px and 360 px", async () => {
     await using tab = await openConsole(browser, service.url, service.admin);
     const { page } = tab;
-    const check = async (name: string): Promise<void> => {
-      for (const colorScheme of ["light", "dark"] as const) {
-        for (const viewport of [WIDE, NARROW]) {
-          await page.emulateMedia({ colorScheme });
-          await page.setViewportSize(viewport);
-          const what = [name, colorScheme, viewport.width];
-          assert.deepEqual([...what, await findings(page), await overflow(page)], [...what, [], 0]);
-          await keepScreenshot(page, `${name.replaceAll("/", "-")}-${colorScheme}-${viewport.width}`);
-        }
-      }
-    };
     for (const name of PAGES) {
       await openPage(page, name);
-      await check(name.toLowerCase());
+      await checkInAllThemes(page, name.toLowerCase());
     }
     const jti = jtiOf(service.admin);
     const { runs } = (await service.request("GET", "/api/runs?container=other")).json() as {
@@ -225,11 +212,11 @@ describe("every page", () => {
       ["run", `runs/other/${runs[0]!.run}`, runs[0]!.run],
     ] as const) {
       await openPlace(page, place, heading);
-      await check(name);
+      await checkInAllThemes(page, name);
     }
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
-    await check("sign-in");
+    await checkInAllThemes(page, "sign-in");
     assert.deepEqual(tab.complaints, []);
   });
 
@@ -347,14 +334,6 @@ async function openLink(page: Page, name: string): Promise<void> {
 
 function jtiOf(token: string): string {
   return (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
-}
-
-/** Replaces the text of an editor. */
-async function write(page: Page, label: string, code: string): Promise<void> {
-  const editor = page.getByRole("textbox", { name: label, exact: true });
-  await editor.click();
-  await page.keyboard.press("ControlOrMeta+a");
-  await page.keyboard.insertText(code);
 }
 
 /** Presses Tab until the focus is on the element with this name. */

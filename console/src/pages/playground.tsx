@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import { EXAMPLES } from "../examples.ts";
+import { rangesOf } from "../package-ranges.ts";
 import { Code } from "../parts/code.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
@@ -12,6 +13,7 @@ import { Outcome } from "../parts/outcome.tsx";
 import { SaveTask } from "../parts/save-task.tsx";
 import { route } from "../route.ts";
 import { markOf } from "../run-mark.ts";
+import { runWhenBuilt } from "../run-when-built.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
 import { encodedQuery, snippetsOf } from "../snippets.ts";
 import { useSyntaxCheck } from "../syntax-check.ts";
@@ -26,6 +28,8 @@ interface Draft {
   readonly code: string;
   readonly data: string;
   readonly query: string;
+  /** As a reader types them. A draft of an earlier version has none. */
+  readonly packages?: string;
 }
 
 /** Runs code, and shows what became of it. */
@@ -37,6 +41,8 @@ export default function Playground() {
   const record = useSignal<AnsweredRunRecord | null>(null);
   const refusal = useSignal<Error | null>(null);
   const running = useSignal<AbortController | null>(null);
+  /** Whether the run waits for the build of its packages. */
+  const building = useSignal(false);
   const change = (changes: Partial<Draft>): void => {
     draft.value = { ...draft.value, ...changes };
     tabStorage.setItem(KEPT, JSON.stringify(draft.value));
@@ -46,20 +52,26 @@ export default function Playground() {
     const abort = new AbortController();
     running.value = abort;
     refusal.value = null;
-    const { container, code, data, query } = draft.value;
+    const { container, code, data, query, packages = "" } = draft.value;
     known.value = code;
     try {
       const options = {
         ...(data.trim() !== "" && { data: parsed(data) }),
         ...(query !== "" && { query: encodedQuery(query) }),
+        ...(packages !== "" && { packages: rangesOf(packages) }),
       };
-      record.value = await client().record(container, code, { ...options, signal: abort.signal });
+      record.value = await runWhenBuilt(
+        () => client().record(container, code, { ...options, signal: abort.signal }),
+        (isBuilding) => (building.value = isBuilding),
+        abort.signal,
+      );
     } catch (error) {
       noticeRefusal(error);
       record.value = null;
       refusal.value = abort.signal.aborted ? new Error("You cancelled the run.") : (error as Error);
     } finally {
       running.value = null;
+      building.value = false;
     }
   };
   const results = useRef<HTMLDivElement>(null);
@@ -68,9 +80,9 @@ export default function Playground() {
     const isBelow = (results.current?.getBoundingClientRect().top ?? 0) > innerHeight - LEAST_SHOWN_PX;
     if (isBelow && (record.value !== null || refusal.value !== null)) results.current!.scrollIntoView();
   }, [record.value, refusal.value]);
-  const { container, code, data, query } = draft.value;
+  const { container, code, data, query, packages = "" } = draft.value;
   const snippets = snippetsOf(draft.value);
-  const fault = useSyntaxCheck(container, code, known.value);
+  const fault = useSyntaxCheck(container, code, known.value, undefined, packages);
   return (
     <>
       <div class="head">
@@ -84,7 +96,7 @@ export default function Playground() {
               const example = EXAMPLES[name];
               if (!example) return;
               known.value = example.code;
-              change({ code: example.code, data: example.data ?? "", query: example.query ?? "" });
+              change({ code: example.code, data: example.data ?? "", query: example.query ?? "", packages: "" });
               revision.value++;
             }}
           />
@@ -110,6 +122,17 @@ export default function Playground() {
               onRun={() => void run()}
             />
           </div>
+          <div class="actions">
+            <button type="button" class="primary" disabled={running.value !== null} onClick={() => void run()}>
+              {building.value ? "Building packages..." : running.value === null ? "Run" : "Running..."}
+            </button>
+            {running.value !== null && (
+              <button type="button" onClick={() => running.value?.abort()}>
+                Cancel
+              </button>
+            )}
+            <span class="quiet">Ctrl-Enter runs too</span>
+          </div>
           <Area
             label="Data (JSON), as context.data"
             rows={3}
@@ -122,18 +145,13 @@ export default function Playground() {
             hint="such as a=1&b=2"
             onInput={(value) => change({ query: value })}
           />
-          <div class="actions">
-            <button type="button" class="primary" disabled={running.value !== null} onClick={() => void run()}>
-              {running.value === null ? "Run" : "Running..."}
-            </button>
-            {running.value !== null && (
-              <button type="button" onClick={() => running.value?.abort()}>
-                Cancel
-              </button>
-            )}
-            <span class="quiet">Ctrl-Enter runs too</span>
-          </div>
-          {can("tasks") && <SaveTask container={container} code={code} />}
+          <Field
+            label="Packages of npm"
+            value={packages}
+            hint='such as zod@^4, lodash; code may also import "npm:zod@4"'
+            onInput={(value) => change({ packages: value })}
+          />
+          {can("tasks") && <SaveTask container={container} code={code} packages={packages} />}
           <details>
             <summary>Copy as</summary>
             <div class="actions">

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
 import { type Loaded, useLoad } from "../load.ts";
+import { rangesOf, rangesText } from "../package-ranges.ts";
 import { goTo, linkTo } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { can, client, serviceUrl } from "../session.ts";
@@ -15,6 +16,7 @@ import { CopyButton } from "./copy-button.tsx";
 import { Field } from "./field.tsx";
 import { Outcome } from "./outcome.tsx";
 import { type ListedRun, RunTable } from "./run-table.tsx";
+import { TaskPackages } from "./task-packages.tsx";
 import { TaskSecrets } from "./task-secrets.tsx";
 import { TaskVersions } from "./task-versions.tsx";
 
@@ -28,6 +30,8 @@ interface Draft {
   readonly public?: boolean;
   readonly description?: string;
   readonly timeout?: string;
+  /** As a reader types them. */
+  readonly packages?: string;
 }
 
 const CALLS_MS = 2_500;
@@ -71,6 +75,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
   const act = useAct();
   const calls = useLoad((signal) => readCalls(container, name, signal), [container, name], CALLS_MS);
   const code = draft.value.code ?? task?.code ?? (task ? "" : NEW);
+  const packages = draft.value.packages ?? rangesText(task?.packages);
   /** The text at first, and that of the last dry run or attempt to save: the service has no need to parse it. */
   const known = useSignal(code);
   const change = (changes: Draft): void => void (draft.value = { ...draft.value, ...changes });
@@ -80,6 +85,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
     ...(draft.value.description !== undefined && {
       description: draft.value.description === "" ? null : draft.value.description,
     }),
+    ...(draft.value.packages !== undefined && { packages: rangesOf(draft.value.packages) ?? null }),
     ...(draft.value.timeout !== undefined && { timeout: draft.value.timeout === "" ? null : draft.value.timeout }),
   });
   const save = (): void => {
@@ -103,6 +109,14 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
       return "The code ran once in a fresh guest. Nothing was published.";
     });
   };
+  const update = (): void => {
+    void act.run(async () => {
+      const names = Object.keys(task!.lock!.roots);
+      const { version, lock } = await client().tasks.put(container, name, { update: names }, { ifMatch: task!.etag });
+      onChange();
+      return `Version ${version} has ${Object.values(lock?.roots ?? {}).join(", ")}.`;
+    });
+  };
   const remove = (): void => {
     void act.run(async () => {
       const destroys = `Its code, its versions, its secrets and its token are deleted. Calls of its URL are refused.`;
@@ -113,7 +127,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
     });
   };
   const failed = draft.value.code === undefined ? lastFailure(calls.value, task) : null;
-  const fault = useSyntaxCheck(container, code, known.value, "task.ts");
+  const fault = useSyntaxCheck(container, code, known.value, "task.ts", packages);
   const url = `${serviceUrl}/api/run/${encodeURIComponent(container)}/${encodeURIComponent(name)}`;
   return (
     <>
@@ -137,6 +151,13 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
             value={draft.value.description ?? task?.description ?? ""}
             onInput={(text) => change({ description: text })}
           />
+          <Field
+            label="Packages of npm"
+            hint='such as zod@^4, lodash; code may also import "npm:zod@4"'
+            value={packages}
+            onInput={(text) => change({ packages: text })}
+          />
+          {task?.lock != null && <TaskPackages lock={task.lock} isBusy={act.isBusy} onUpdate={update} />}
           <Field
             label="Timeout"
             hint="such as 500ms or 5s; empty: the limit of the service"

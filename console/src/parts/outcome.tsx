@@ -1,6 +1,7 @@
 import type { AnsweredRunRecord, RunRecord } from "@caisson/client";
 
 import { bytes, duration, headOf } from "../format.ts";
+import { versionsText } from "../package-ranges.ts";
 import { linkTo } from "../route.ts";
 import { shownResult } from "../shown-result.ts";
 import { StatusBadge } from "./status-badge.tsx";
@@ -24,6 +25,14 @@ export function Outcome({ record }: { readonly record: Shown }) {
       <ConsoleLines lines={record.console ?? []} dropped={record.dropped?.lines ?? 0} />
       <Timings ms={record.ms} start={record.start} />
       <dl class="facts">
+        {record.packages !== undefined && (
+          <>
+            <dt>Packages</dt>
+            <dd>
+              <a href={linkTo("packages", [record.packages.lock])}>{versionsText(record.packages.versions)}</a>
+            </dd>
+          </>
+        )}
         {guest?.cpuMs != null && (
           <>
             <dt>Processor time</dt>

@@ -1,13 +1,21 @@
 import { useSignal } from "@preact/signals";
 
+import { rangesOf } from "../package-ranges.ts";
 import { linkTo } from "../route.ts";
 import { client, noticeRefusal, serviceUrl } from "../session.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { ErrorNote } from "./error-note.tsx";
 import { Field } from "./field.tsx";
 
+interface SaveTaskProps {
+  readonly container: string;
+  readonly code: string;
+  /** As a reader types them. */
+  readonly packages: string;
+}
+
 /** Keeps the code of the editor as a named task, which a webhook can call. */
-export function SaveTask({ container, code }: { readonly container: string; readonly code: string }) {
+export function SaveTask({ container, code, packages }: SaveTaskProps) {
   const name = useSignal("");
   const isPublic = useSignal(true);
   const saved = useSignal<{ readonly name: string; readonly version: number } | null>(null);
@@ -18,7 +26,9 @@ export function SaveTask({ container, code }: { readonly container: string; read
     isBusy.value = true;
     [saved.value, refusal.value] = [null, null];
     try {
-      const task = await client().tasks.put(container, name.value, { code, public: isPublic.value, typescript: true });
+      const ranges = rangesOf(packages);
+      const definition = { code, public: isPublic.value, typescript: true, ...(ranges && { packages: ranges }) };
+      const task = await client().tasks.put(container, name.value, definition);
       if ("version" in task) saved.value = { name: name.value, version: task.version };
     } catch (error) {
       noticeRefusal(error);
