@@ -154,7 +154,7 @@ export const ROWS: readonly Row[] = [
       less("peakMiB", "memory of the service, most", "MiB", { aim: 250, budget: 540 }),
       less("afterMiB", "memory of the service, 10 s later", "MiB", { aim: 150, budget: 540 }),
     ],
-    needsWrk: false,
+    needsWrk: true,
     mostRounds: FEW,
     measure: measureOverload,
   },
