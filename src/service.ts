@@ -21,6 +21,7 @@ import { lockDataFolder } from "./data-lock.ts";
 import { openFindings } from "./findings.ts";
 import { openHistory } from "./history.ts";
 import { FamilyRequests } from "./http/api/family-requests.ts";
+import { loadApi } from "./http/api/load-api.ts";
 import type { ApiDependencies } from "./http/api/route.ts";
 import type { SystemFacts } from "./http/api/system-facts.ts";
 import { Authenticator } from "./http/authenticator.ts";
@@ -33,7 +34,7 @@ import { VERSION } from "./http/headers.ts";
 import { Intake } from "./http/intake.ts";
 import { drained, listen, listeningPorts, urlOf } from "./http/listen-and-drain.ts";
 import { createListener } from "./http/listener.ts";
-import { loadMcp } from "./http/mcp/mcp-routes.ts";
+import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { OpenConnections } from "./http/open-connections.ts";
 import { Proxies } from "./http/proxies.ts";
 import { RequestShare } from "./http/request-share.ts";
@@ -300,7 +301,7 @@ async function wire(
   const openConnections = new OpenConnections(server);
   // What is loaded later must be loaded now if the service's user cannot read it.
   if (identity && !(await isReadable(import.meta.filename, identity))) {
-    await Promise.all([history.threads.load(), loadExposition(), loadMcp(), consoleFiles()]);
+    await Promise.all([history.threads.load(), loadExposition(), loadApi(), loadMcp(), consoleFiles()]);
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);

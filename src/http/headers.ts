@@ -5,6 +5,14 @@ export const VERSION: string = packageJson.version;
 /** The headers of every answer of the service, as name, value, name, value. */
 export const VERSION_HEADERS: readonly string[] = ["Caisson-Version", VERSION];
 
+/** Keeps browsers from guessing the type of an answer, and from telling other sites its URL. */
+export const SAFETY_HEADERS: readonly string[] = [
+  "X-Content-Type-Options",
+  "nosniff",
+  "Referrer-Policy",
+  "no-referrer",
+];
+
 const EXPOSED = [
   "Retry-After",
   "RateLimit",

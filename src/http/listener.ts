@@ -1,17 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 
-import { getRequestListener, RequestError } from "@hono/node-server";
-
 import type { Config } from "../config.ts";
 import { readNamedFile } from "../config/read-file.ts";
 import { Problem } from "../errors.ts";
 import { clientNetwork } from "./address.ts";
-import { makeApi } from "./api/api.ts";
+import { loadApi, type ServeApi } from "./api/load-api.ts";
 import { methodNotAllowed } from "./api/refused-paths.ts";
-import { type ApiDependencies, problem } from "./api/route.ts";
+import type { ApiDependencies } from "./api/route.ts";
 import { checkRequest } from "./check-request.ts";
 import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "./headers.ts";
+import { answerProbe } from "./health.ts";
 import type { Intake } from "./intake.ts";
 import { MalformedRequests, MAX_HEADER_BYTES, MAX_HEADERS } from "./malformed.ts";
 import { noteOrigin } from "./mcp/origin.ts";
@@ -55,10 +54,13 @@ export function createListener(config: Config, dependencies: ListenerDependencie
   const runs = new RunEndpoint(dependencies);
   const dryRun: ApiDependencies["dryRun"] = (...call) => runs.dryRun(...call);
   const runTool: ApiDependencies["runTool"] = (...call) => runs.runTool(...call);
-  const api = getRequestListener(makeApi({ ...dependencies, dryRun, runTool }).fetch, {
-    overrideGlobalObjects: false,
-    errorHandler: (error) => refuseTarget(error, dependencies),
-  });
+  let api: ServeApi | null = null;
+  const serveApi = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const makeApi = await loadApi();
+    api ??= makeApi({ ...dependencies, dryRun, runTool });
+    // The client may have left meanwhile.
+    if (!request.socket.destroyed) api(request, response);
+  };
   const malformed = new MalformedRequests();
 
   const { proxies, intake } = dependencies;
@@ -73,12 +75,14 @@ export function createListener(config: Config, dependencies: ListenerDependencie
     const target = parseTarget(request.url!);
     const runTarget = parseRunPath(target.path) ?? parseRecordedRun(request.method!, target);
     if (!runTarget) {
+      if (answerProbe(request, response, dependencies)) return;
       if (hasBody(request)) lingerAtEnd(response);
       holdWrites(response, () => clientNetwork(proxies.clientOf(request)));
       noteOrigin(request, proxies);
       // The adapter makes a URL of Host and target, which fails for some legal hosts. The API reads only the target.
       request.headers.host = "localhost";
-      void api(request, response);
+      if (api) return api(request, response);
+      serveApi(request, response).catch((error: unknown) => answerProblem(error, response, dependencies));
       return;
     }
     if (request.method === "OPTIONS") {
@@ -190,13 +194,4 @@ function refuseOneTooMany(response: ServerResponse): void {
   headers.push("Content-Length", String(Buffer.byteLength(body)), "Cache-Control", "no-store");
   response.shouldKeepAlive = false;
   response.writeHead(status, [...headers, ...VERSION_HEADERS, ...CORS_HEADERS]).end(body);
-}
-
-/** @param error the error of the adapter, which makes a URL of the target before it calls the API */
-function refuseTarget(error: unknown, { log }: ListenerDependencies): Response {
-  if (error instanceof RequestError) {
-    return problem(null, new Problem("request_invalid", "the request target is not a valid URL"));
-  }
-  log.pino.error({ err: error }, "request failed");
-  return problem(null, error);
 }

@@ -50,6 +50,20 @@ describe("the five endpoints", () => {
   });
 });
 
+it("/healthz and /readyz answer a probe, which is served without the API, as they answer other requests", async () => {
+  for (const path of ["/healthz", "/readyz"]) {
+    const [probe, other] = [
+      await service.request("GET", path, { token: null }),
+      await service.request("GET", path, { token: null, query: { from: "elsewhere" } }),
+    ];
+    assert.equal(probe.status, 200, probe.text);
+    assert.equal(probe.text, other.text);
+    const { date: _, ...headers } = probe.headers;
+    const { date: __, ...expected } = other.headers;
+    assert.deepEqual(headers, expected);
+  }
+});
+
 describe("other methods and paths", () => {
   const paths = {
     "/api/run/demo": ["HEAD", "TRACE", "PROPFIND", "QUERY"],

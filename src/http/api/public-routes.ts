@@ -1,10 +1,9 @@
 import { clientSite } from "../../client-site.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { clientNetwork } from "../address.ts";
-import { VERSION } from "../headers.ts";
+import { healthOf } from "../health.ts";
 import { errorsPage } from "./errors-page.ts";
 import { llmsText } from "./llms-text.ts";
-import { recordLosses } from "./record-losses.ts";
 import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
 
 /** RFC 7517, section 8.5.2. */
@@ -17,20 +16,10 @@ const JWKS_CACHE = "public, max-age=60";
 
 /** Serves the paths that need no token. */
 export function servePublic(api: Api, dependencies: ApiDependencies): void {
-  const { tokens, trouble, isolation, runCounts, egressCounts, proxies } = dependencies;
+  const { tokens, proxies } = dependencies;
   const health = (): Response => {
-    const reason = trouble();
-    const { level, fallbackReason } = isolation;
-    const fallback = fallbackReason === null ? {} : { insteadOf: fallbackReason };
-    const { failedUnheard } = runCounts;
-    const failures = failedUnheard === 0 ? {} : { failedUnheard };
-    const { refused } = egressCounts;
-    const denials = Object.keys(refused).length === 0 ? {} : { egressRefused: refused };
-    const losses = recordLosses(dependencies);
-    const records = Object.keys(losses).length === 0 ? {} : { records: losses };
-    const more = { ...fallback, ...failures, ...denials, ...records };
-    const body = { status: reason ?? "ok", isolation: level, ...more, version: VERSION };
-    return json(reason === null ? 200 : 503, body, reason === null ? [] : ["Caisson-Fault", "service"]);
+    const { status, body, headers } = healthOf(dependencies);
+    return json(status, body, headers);
   };
   resource(api, "/healthz", { GET: health });
   resource(api, "/readyz", { GET: health });

@@ -30,7 +30,7 @@ import type { Authenticator } from "../authenticator.ts";
 import type { Bodies } from "../bodies.ts";
 import type { Logo } from "../console/logo.ts";
 import { readCredential } from "../credential.ts";
-import { CORS_HEADERS, preflightHeaders, VERSION_HEADERS } from "../headers.ts";
+import { CORS_HEADERS, preflightHeaders, SAFETY_HEADERS, VERSION_HEADERS } from "../headers.ts";
 import { problemAnswer } from "../problem.ts";
 import type { Proxies } from "../proxies.ts";
 import { parseTarget } from "../target.ts";
@@ -286,6 +286,5 @@ const COMMON: readonly string[] = [
   ...VERSION_HEADERS,
   ...CORS_HEADERS,
   ...["Cache-Control", "no-store"],
-  ...["X-Content-Type-Options", "nosniff"],
-  ...["Referrer-Policy", "no-referrer"],
+  ...SAFETY_HEADERS,
 ];

@@ -8,9 +8,8 @@ import { type Api, type ApiDependencies, authenticate, type Call, segment } from
 import { requireContainer } from "../permissions.ts";
 import { asProblem, problemAnswer } from "../problem.ts";
 import { containerName } from "../target.ts";
-import type { answerMcp } from "./answer-mcp.ts";
 import { answerHeaders, preflight } from "./headers.ts";
-import type { loadInputCheck } from "./input-check.ts";
+import { loadAnswers } from "./load-mcp.ts";
 import { permittedOrigin } from "./origin.ts";
 
 const PATHS = ["/mcp", "/mcp/:container{[^/]*}"];
@@ -43,17 +42,6 @@ async function answerPost(call: Call, origin: string | null, dependencies: ApiDe
   const answers = await loadAnswers();
   const { status, headers, body } = await answers.answerMcp(call, { by, container, ...dependencies });
   return new Response(body, { status, headers: answerHeaders(headers, origin) });
-}
-
-/** Loads the implementation. It takes some ten milliseconds, and most services have no client of this protocol. */
-function loadAnswers(): Promise<{ answerMcp: typeof answerMcp; loadInputCheck: typeof loadInputCheck }> {
-  return import("./answer-mcp.ts");
-}
-
-/** Loads everything before the first request, for a service that cannot read its program later. */
-export async function loadMcp(): Promise<void> {
-  const answers = await loadAnswers();
-  await answers.loadInputCheck();
 }
 
 /** A client of this protocol expects 401 if its token is missing or invalid (MCP 2025-11-25, authorization). */

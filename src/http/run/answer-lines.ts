@@ -1,15 +1,9 @@
 import type { KeyUsage } from "../../limits/store.ts";
-import { CORS_HEADERS, VERSION_HEADERS } from "../headers.ts";
+import { CORS_HEADERS, SAFETY_HEADERS, VERSION_HEADERS } from "../headers.ts";
 import { rateLimitHeaders } from "../ratelimit-headers.ts";
 import { headerLines } from "../write-head.ts";
 
 export const JSON_TYPE: readonly string[] = ["Content-Type", "application/json"];
-export const SAFETY_HEADERS: readonly string[] = [
-  "X-Content-Type-Options",
-  "nosniff",
-  "Referrer-Policy",
-  "no-referrer",
-];
 /** The sandbox gives a task's page no origin, so that it cannot act in the origin of the service and its console. */
 const SANDBOX = "sandbox allow-scripts allow-forms";
 /** The policy if the URL contains a token. Without scripts, the page cannot read it, even if the task is public. */
