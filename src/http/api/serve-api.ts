@@ -1,9 +1,12 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
 import { getRequestListener, RequestError } from "@hono/node-server";
 
 import { Problem } from "../../errors.ts";
 import { makeApi } from "./api.ts";
-import type { ServeApi } from "./load-api.ts";
 import { type ApiDependencies, problem } from "./route.ts";
+
+export type ServeApi = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Returns the listener of all paths except runs. */
 export function serveApi(dependencies: ApiDependencies): ServeApi {
