@@ -159,7 +159,7 @@ export function membersProblem(
   const { member, detail } = faults[0]!;
   const count = faults.length === 1 ? "a fault" : `${faults.length} faults, the first`;
   const fault = member === "" ? `it ${detail}` : `${member} ${detail}`;
-  const verb = subject.startsWith("the secrets") ? "have" : "has";
+  const verb = /^the (?:secrets|arguments)/.test(subject) ? "have" : "has";
   return new Problem("request_invalid", `${subject} ${verb} ${count}: ${fault}`, {
     violations: reported(faults),
     ...(hint !== null && { hint }),

@@ -425,6 +425,35 @@ describe("the MCP endpoint", () => {
     );
   });
 
+  it("says what to send instead of a message that no client sends", async () => {
+    const call = (params: unknown): object => ({ ...LIST, method: "tools/call", params });
+    const rows: readonly (readonly [message: object, said: RegExp])[] = [
+      [
+        { ...LIST, method: "tools/lst" },
+        /there is no method .*tools\/lst.*; the methods are initialize, ping, tools\/list/,
+      ],
+      [{ ...LIST, method: "run_code", params: { code: "1" } }, /run_code is a tool: call it by tools\/call/],
+      [call(undefined), /params must be like .*run_code/],
+      [call({ tool: "run_code", arguments: {} }), /name is the name of a tool, as text/],
+      [call({ name: "run_code", arguments: '{"code":"1"}' }), /arguments must be an object, and no text of JSON/],
+      [call({ name: "run_code", args: { code: "1" } }), /write arguments instead of args/],
+      [call({ name: "get_runs", arguments: { limit: 500 } }), /limit must be a whole number from 1 to 50/],
+      [call({ name: "get_runs", arguments: { status: "failed" } }), /The status failed is a fault of the service/],
+      [call({ name: "run_code", arguments: {} }), /the arguments of run_code have a fault: code must be/],
+    ];
+    for (const [message, said] of rows) {
+      const { status, text } = await post(message);
+      assert.equal(status, 200);
+      assert.match(text, said);
+    }
+    assert.match(
+      (await post(LIST, { accept: "*/*" })).text,
+      /send the header Accept: application\/json, text\/event-stream/,
+    );
+    const plain = await post(LIST, { "Content-Type": "text/plain" });
+    assert.deepEqual([plain.status, /Content-Type: application\/json/.test(plain.text)], [415, true]);
+  });
+
   it("reads code up to the limit, and no message with more data than it can walk at once", async () => {
     const long = await post(callOf({ code: `"${"é".repeat(400_000)}".length` }));
     assert.match(long.text, /"result":400000/);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
+import { createMcpHandler, McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 import type { Call } from "../api/route.ts";
 import { VERSION } from "../headers.ts";
@@ -8,7 +8,7 @@ import { asProblem } from "../problem.ts";
 import { callTool } from "./call-tool.ts";
 import { cancelCall } from "./cancellations.ts";
 import { instructionsFor } from "./instructions.ts";
-import { listTools } from "./list-tools.ts";
+import { listTools, namesOfOwnTools } from "./list-tools.ts";
 import type { McpCall, McpTarget } from "./mcp-call.ts";
 import { readMessage } from "./message-body.ts";
 
@@ -23,6 +23,10 @@ const READ = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "m
 
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
+const INVALID_PARAMS = -32_602;
+/** As the library answers a request that HTTP alone makes invalid. */
+const TRANSPORT_ERROR = -32_000;
+const ACCEPT = "send the header Accept: application/json, text/event-stream; an MCP client sends it";
 const NO_MESSAGE =
   'the body is not a message of JSON-RPC 2.0, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}; an MCP client sends them. ' +
   "To run code without such a client, send it to POST /api/run/{container}";
@@ -59,6 +63,8 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
       ? new Response(null, { status: 202 })
       : refusal(INVALID_REQUEST, NO_MESSAGE);
   }
+  const fault = method === "tools/call" ? faultOfCall(params) : null;
+  if (fault !== null) return invalidParams((message as { id?: unknown }).id, fault);
   if (method === "notifications/cancelled") cancelCall(received, params);
   const handler = createMcpHandler(() => serverFor(received), {
     // Nothing that a client could subscribe to changes.
@@ -68,6 +74,9 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());
   const response = await handler.fetch(requestOf(call, gone.signal), { parsedBody: message });
+  // The library names what is wrong, and not the header.
+  if (response.status === 406) return refusal(TRANSPORT_ERROR, ACCEPT, 406);
+  if (response.status === 415) return refusal(TRANSPORT_ERROR, "send the header Content-Type: application/json", 415);
   if (method === "initialize" && received.session === null) response.headers.set(SESSION, randomUUID());
   return response;
 }
@@ -78,6 +87,9 @@ function serverFor(received: McpCall): McpServer {
     { capabilities: { tools: {} }, instructions: instructionsFor(received), jsonSchemaValidator: NO_VALIDATOR },
   );
   server.server.setRequestHandler("tools/list", ({ params }) => listTools(received, params?.cursor));
+  server.server.fallbackRequestHandler = async ({ method }) => {
+    throw new ProtocolError(ProtocolErrorCode.MethodNotFound, otherMethod(method, received));
+  };
   server.server.setRequestHandler("tools/call", ({ params }, { mcpReq }) => callTool(received, mcpReq.id, params));
   return server;
 }
@@ -102,6 +114,32 @@ function isMessage(value: unknown): value is object {
   return (value as { jsonrpc?: unknown } | null)?.jsonrpc === "2.0";
 }
 
-function refusal(code: number, message: string): Response {
-  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status: 400 });
+/** Names what to do instead of a method that this server does not have. */
+function otherMethod(method: string, received: McpCall): string {
+  const name = method.slice(0, 128);
+  const tools = namesOfOwnTools(received);
+  if (tools.includes(name))
+    return `${name} is a tool: call it by tools/call, with {"name":"${name}","arguments":{...}} as params`;
+  return `there is no method ${JSON.stringify(name)}; the methods are initialize, ping, tools/list and tools/call`;
+}
+
+/** Returns what is wrong with the params of a call of a tool, or null. The library would answer with the dump of a schema. */
+function faultOfCall(params: unknown): string | null {
+  const form = 'params must be like {"name":"run_code","arguments":{"code":"1"}}';
+  if (typeof params !== "object" || params === null || Array.isArray(params)) return form;
+  const { name, arguments: given } = params as { name?: unknown; arguments?: unknown };
+  if (typeof name !== "string") return `${form}: name is the name of a tool, as text`;
+  if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
+    return `${form}: arguments must be an object, and no text of JSON`;
+  const other = ["args", "input", "parameters", "params"].find((each) => each in params);
+  return given === undefined && other !== undefined ? `${form}: write arguments instead of ${other}` : null;
+}
+
+function invalidParams(id: unknown, message: string): Response {
+  const known = typeof id === "string" || typeof id === "number" ? id : null;
+  return Response.json({ jsonrpc: "2.0", id: known, error: { code: INVALID_PARAMS, message } });
+}
+
+function refusal(code: number, message: string, status = 400): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status });
 }

@@ -25,6 +25,9 @@ interface Given {
 
 const MAX_RUNS = 50;
 const DEFAULT_RUNS = 10;
+const LIMIT = `must be a whole number from 1 to ${MAX_RUNS}`;
+const FAILED =
+  "There are no such runs. The status failed is a fault of the service; those of tasks are threw, timeout, blocked, stalled, memory, exited and syntax.";
 /** The most characters that are searched for, as of `GET /api/runs`, which other nodes are asked. */
 const MAX_TEXT_CHARS = 200;
 
@@ -40,13 +43,13 @@ export const GET_RUNS: OwnTool<Given> = {
     task: z.string().optional().meta({ description: "only runs of this task" }),
     q: z
       .string()
-      .max(MAX_TEXT_CHARS)
+      .max(MAX_TEXT_CHARS, `must have at most ${MAX_TEXT_CHARS} characters`)
       .optional()
       .meta({ description: "only runs with this text in their error or console" }),
     limit: z
-      .int()
-      .min(1)
-      .max(MAX_RUNS)
+      .int(LIMIT)
+      .min(1, LIMIT)
+      .max(MAX_RUNS, LIMIT)
       .optional()
       .meta({ description: `the most runs; default: ${DEFAULT_RUNS}` }),
   }),
@@ -81,7 +84,7 @@ async function listRuns(received: McpCall, container: string, given: Given): Pro
   const read = (): ReturnType<typeof records.list> => records.list(query, by.family);
   const { merged, count } = await mergedOfAll(nodes, readerFor(received), target, runPages(query), read);
   const entries = merged.runs.map(({ entry }) => entry());
-  const lines = entries.length === 0 ? ["There are no such runs."] : entries.map(line);
+  const lines = entries.length === 0 ? [status === "failed" ? FAILED : "There are no such runs."] : entries.map(line);
   if (count.answered < count.asked) lines.push(`${count.asked - count.answered} nodes did not answer.`);
   const structuredContent = { runs: entries, nodes: count };
   return { content: [{ type: "text", text: cut(lines.join("\n"), MAX_TEXT_BYTES) }], structuredContent };
