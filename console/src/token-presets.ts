@@ -46,6 +46,8 @@ export function describe(request: TokenRequest): string[] {
     containers.length === 0 ? "Name at least one container." : `It works in ${containers.map(nameOf).join(", ")}.`,
     `It may ${verbs.join(", ")}.`,
     net,
+    ...(request.packages === false ? ["Its code imports no package of npm."] : []),
+    ...(request.packages ? [`Its code imports only ${request.packages.join(", ")} of npm.`] : []),
     limits.length === 0 ? "No limit of the token applies." : `It may make at most ${limits.join(", ")}.`,
     ...(request.timeout ? [`Each run takes at most ${request.timeout}.`] : []),
     `It ends ${request.expiresIn ? `after ${request.expiresIn}` : "after a day"}, or when it is revoked.`,

@@ -4,6 +4,7 @@ import { after, before, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import { TestRegistry } from "../builder/test-registry.ts";
+import { assertProblem } from "../contract/problem.ts";
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import {
   checkInAllThemes,
@@ -87,6 +88,19 @@ it("a task keeps its versions until the reader moves them", async () => {
   await page.getByText("Version 2 has double@1.1.0").waitFor({ timeout: 30_000 });
   const { result } = (await service.request("POST", "/api/runs/acme?task=twice")).json() as { result: unknown };
   assert.equal(result, 42);
+});
+
+it("a token is narrowed to packages, and the form says so in plain words", async () => {
+  const { page } = tab;
+  await openPage(page, "Tokens");
+  await page.getByLabel("Containers").fill("acme");
+  await page.getByLabel("Packages that its code imports").fill("none");
+  await page.getByText("Its code imports no package of npm.").waitFor();
+  await page.getByRole("button", { name: "Issue token" }).click();
+  const token = (await page.getByLabel("The new token").textContent())!;
+  const json = { code: CODE, packages: { double: "^1" } };
+  const refused = await service.request("POST", "/api/runs/acme", { json, token });
+  assertProblem(refused, 403, "packages_forbidden");
 });
 
 it("a package is taken from the list, and a set is removed, only after a question that says what that destroys", async () => {

@@ -19,6 +19,7 @@ interface Form {
   readonly day: string;
   readonly timeout: string;
   readonly net: string;
+  readonly packages: string;
   readonly description: string;
 }
 
@@ -117,6 +118,12 @@ export function IssueToken({ container }: { readonly container: string }) {
             onInput={(value) => change({ net: value })}
           />
           <Field
+            label="Packages that its code imports"
+            hint="such as zod, @acme/*; the word none for no package; empty for all that the service permits"
+            value={form.value.packages}
+            onInput={(value) => change({ packages: value })}
+          />
+          <Field
             label="Description"
             value={form.value.description}
             onInput={(value) => change({ description: value })}
@@ -160,6 +167,7 @@ const EMPTY: Form = {
   day: "",
   timeout: "",
   net: "",
+  packages: "",
   description: "",
 };
 
@@ -180,7 +188,17 @@ function formOf({
   };
 }
 
-function requestOf({ containers, can, expiresIn, minute, day, timeout, net, description }: Form): TokenRequest {
+function requestOf({
+  containers,
+  can,
+  expiresIn,
+  minute,
+  day,
+  timeout,
+  net,
+  packages,
+  description,
+}: Form): TokenRequest {
   const limits = { ...(minute !== "" && { minute: Number(minute) }), ...(day !== "" && { day: Number(day) }) };
   return {
     containers: listOf(containers),
@@ -188,9 +206,15 @@ function requestOf({ containers, can, expiresIn, minute, day, timeout, net, desc
     ...(expiresIn !== "" && { expiresIn }),
     ...(Object.keys(limits).length > 0 && { limits: { token: limits } }),
     ...(timeout !== "" && { timeout }),
-    ...(net.trim() !== "" && { net: net.trim() === "none" ? (false as const) : listOf(net) }),
+    ...(net.trim() !== "" && { net: narrowed(net) }),
+    ...(packages.trim() !== "" && { packages: narrowed(packages) }),
     ...(description !== "" && { description }),
   };
+}
+
+/** Returns the names of a text, or false for the word `none`. */
+function narrowed(text: string): false | string[] {
+  return text.trim() === "none" ? false : listOf(text);
 }
 
 function listOf(text: string): string[] {

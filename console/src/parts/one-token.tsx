@@ -67,6 +67,10 @@ export function OneToken({ jti }: { readonly jti: string }) {
                 <dd>{count(runs)}</dd>
                 <dt>Network</dt>
                 <dd>{claims.net === false ? "none" : (claims.net?.join(", ") ?? "all that the service permits")}</dd>
+                <dt>Packages</dt>
+                <dd>
+                  {claims.packages === false ? "none" : (claims.packages?.join(", ") ?? "all that the service permits")}
+                </dd>
                 <dt>Tokens below</dt>
                 <dd>{claims.depth === 0 ? "it issues none" : `${claims.depth} generations`}</dd>
                 {claims.parents.length > 0 && (
