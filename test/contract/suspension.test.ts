@@ -116,6 +116,11 @@ describe("a suspended container", () => {
       assert.equal(answer.headers["www-authenticate"], 'Bearer realm="caisson"');
     }
     assert.equal((await service.run("stopped-2", "1", { token })).status, 200);
+    // Code is stored and checked without a guest.
+    const json = { code: "(" };
+    assert.equal((await service.request("PUT", "/api/tasks/stopped/wrong", { json, token })).status, 201);
+    const checked = await service.request("POST", "/api/check/stopped", { body: "(", token });
+    assert.deepEqual(checked.json(), { checked: false, error: null });
     // Nothing was counted.
     assert.deepEqual(await containerRecord(service, "stopped"), limitRecord({}));
     assert.equal((await act("stopped", "resume")).suspended, null);

@@ -20,7 +20,7 @@ const OPTIONS: ReadonlySet<string> = new Set(["file"]);
  * runs. The answer is a success also if the code does not parse, because the request did what it had to do.
  */
 export function serveCheck(api: Api, dependencies: ApiDependencies): void {
-  const { containers, checkRate, packages } = dependencies;
+  const { containers, checkRate, packages, policies } = dependencies;
   resource(api, "/api/check/:container{[^/]*}", {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
@@ -36,7 +36,9 @@ export function serveCheck(api: Api, dependencies: ApiDependencies): void {
         const known = set && (await packages.known(set, by));
         isUnbuilt = set !== null && known === null;
         const code = codeOf({ ...submitted, packages: known?.artefact ?? null });
-        const checked = await checkCode(containers, container, await by.limitSubject(), code);
+        // A suspended container has no guest, also none that parses code.
+        const isSuspended = Boolean(policies.get(container)?.suspended);
+        const checked = !isSuspended && (await checkCode(containers, container, await by.limitSubject(), code));
         return json(200, { checked, error: null });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;

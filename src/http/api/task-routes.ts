@@ -161,9 +161,15 @@ async function dryRun(call: Call, ref: TaskRef, by: Caller, dependencies: ApiDep
   return jsonText(200, `{"record":${record}}`, headers);
 }
 
-function codeCheck({ container }: TaskRef, by: Caller, { containers, packages, config }: ApiDependencies): CodeCheck {
+function codeCheck(
+  { container }: TaskRef,
+  by: Caller,
+  { containers, policies, packages, config }: ApiDependencies,
+): CodeCheck {
   return async (code, lock) => {
     const prepared = lock && (await packages.prepare(lock, askerOf(by), { waitMs: config.packagesTime }));
+    // A suspended container has no guest, also none that parses code.
+    if (policies.get(container)?.suspended) return;
     await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code, prepared?.artefact));
   };
 }
