@@ -47,6 +47,9 @@ export class RegistryProxy {
   connect(): Duplex {
     const [mine, other] = duplexPair();
     mine.on("error", () => {});
+    // A side of a pair may not notice that the other is destroyed.
+    mine.on("close", () => other.destroy());
+    other.on("close", () => mine.destroy());
     this.#server.emit("connection", mine);
     return other;
   }

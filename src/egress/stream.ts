@@ -104,7 +104,11 @@ export class Stream {
     if (this.#isDetached) return void inside.destroy();
     this.#socket = inside;
     inside.on("error", (error) => this.fail(failure(error, this.attempt)));
-    inside.on("close", () => this.#release());
+    inside.on("close", () => {
+      // A kernel's socket reports an error before it closes early; other streams may not.
+      if (inside.readableEnded) this.#release();
+      else this.fail(BROKEN);
+    });
     this.#open(inside);
     // It may have data already.
     this.#owner.ready(this);
@@ -252,6 +256,13 @@ export class Stream {
 
 /** The ends of a stream within this process. */
 const NOWHERE = { remoteAddress: "0.0.0.0", remotePort: 0, localPort: 0, remoteFamily: "IPv4" };
+
+const BROKEN: NetworkFault = {
+  message: "read ECONNRESET",
+  code: "ECONNRESET",
+  errno: -104,
+  syscall: "read",
+};
 
 function isConnecting(socket: Duplex): boolean {
   return socket instanceof Socket && socket.connecting;
