@@ -242,44 +242,20 @@ function takenOver(body: string): () => Promise<string> {
 }
 
 describe("a builder that was taken over", () => {
-  it("cannot make a lock of bytes that did not pass, of other packages, or for another set", async () => {
+  it("cannot make the lock of another set", async () => {
     registry.publish("victim", "1.0.0", CODE).publish("evil", "1.0.0", CODE);
-    const fetchEvil = `const evil = sha((await get("/tarball/evil/1.0.0/" + encodeURIComponent("evil/-/evil-1.0.0.tgz"))).body);`;
-    const pack = (name: string, integrity: string, more = ""): string =>
-      `{ name: "${name}", version: "1.0.0", integrity: ${integrity}, dependencies: {${more}} }`;
-    const invented = JSON.stringify(`sha512-${"A".repeat(86)}==`);
-    const answers = [
-      // The victim's package, which was never fetched.
-      `{ is: "built", packages: [${pack("victim", invented)}], roots: { evil: "victim@1.0.0" } }`,
-      `{ is: "built", packages: [${pack("evil", "evil")}, ${pack("victim", invented)}], roots: { evil: "evil@1.0.0" } }`,
-      // The bytes of the hostile package under the victim's name.
-      `{ is: "built", packages: [${pack("victim", "evil")}], roots: { evil: "victim@1.0.0" } }`,
-      `{ is: "built", packages: [${pack("victim", "evil")}], roots: { victim: "victim@1.0.0" } }`,
-      // Without the package whose bytes passed.
-      `{ is: "built", packages: [], roots: {} }`,
-      `{ is: "built", packages: [], roots: { evil: "evil@1.0.0" } }`,
-      // Members that the lock does not have, and keys that lead nowhere.
-      `{ is: "built", packages: [${pack("evil", "evil")}], roots: { evil: "evil@1.0.0" }, key: "0" }`,
-      `{ is: "built", packages: [${pack("evil", "evil", `"__proto__": "evil@1.0.0"`)}], roots: JSON.parse('{"__proto__": "evil@1.0.0"}') }`,
-      `{ is: "built", packages: [${pack("evil", "evil", "zod: 'zod@4.0.0'")}], roots: { evil: "evil@1.0.0" } }`,
-      `{ is: "built", packages: [${pack("evil", "evil")}, ${pack("evil", "evil")}], roots: { evil: "evil@1.0.0" } }`,
-      `{ is: "transformed" }`,
-    ];
-    for (const answer of answers) {
-      const hostile = await realBuilder(registry, {
-        program: takenOver(`${fetchEvil} return reply(${answer}, "poison");`),
-      });
-      await assert.rejects(buildOf(hostile, orderOf({ evil: "1" })), /the builder's answer was refused/, answer);
-      await hostile.close();
-    }
-    const honest = `{ is: "built", packages: [${pack("evil", "evil")}], roots: { evil: "evil@1.0.0" } }`;
-    const same = await realBuilder(registry, {
-      program: takenOver(`${fetchEvil} return reply(${honest}, "artefact");`),
-    });
-    const built = await buildOf(same, orderOf({ evil: "1" }));
-    assert.equal(built.artefact.toString(), "artefact");
-    assert.notEqual(built.lock.key, (await buildOf(builder, orderOf({ victim: "1" }))).lock.key);
-    await same.close();
+    const answer = (name: string, root: string): string => `
+      const evil = sha((await get("/tarball/evil/1.0.0/" + encodeURIComponent("evil/-/evil-1.0.0.tgz"))).body);
+      const packages = [{ name: "${name}", version: "1.0.0", integrity: evil, dependencies: {} }];
+      return reply({ is: "built", packages, roots: { ${root}: "${name}@1.0.0" } }, "poison");`;
+    const lying = await realBuilder(registry, { program: takenOver(answer("victim", "victim")) });
+    await assert.rejects(buildOf(lying, orderOf({ victim: "1" })), /the builder's answer was refused/);
+    await assert.rejects(buildOf(lying, orderOf({ evil: "1" })), /the builder's answer was refused/);
+    const poisoning = await realBuilder(registry, { program: takenOver(answer("evil", "evil")) });
+    const { lock, artefact } = await buildOf(poisoning, orderOf({ evil: "1" }));
+    assert.equal(artefact.toString(), "poison");
+    assert.notEqual(lock.key, (await buildOf(builder, orderOf({ victim: "1" }))).lock.key);
+    await Promise.all([lying.close(), poisoning.close()]);
   });
 
   it("reaches nothing but packages at their registries", async (t) => {
@@ -324,8 +300,6 @@ describe("a builder that was taken over", () => {
   it("ends alone if it lies about its form, ends itself, asks or returns without end, or does nothing", async () => {
     const cases: [body: string, detail: RegExp][] = [
       ["return 1;", /ended before it had an answer/],
-      ["return reply({ is: 'failed', code: 'token_invalid', detail: 'x', hint: null });", /was refused/],
-      ["return reply({ is: 'failed', code: 'packages_failed', detail: 'x'.repeat(1e6), hint: null });", /was refused/],
       ["async function* none() { yield Buffer.from('{') } return none();", /was refused/],
       ["async function* much() { for (;;) yield Buffer.alloc(65536) } return much();", /returned too much/],
       ["process.reallyExit(3);", /ended before it had an answer/],
