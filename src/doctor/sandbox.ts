@@ -6,6 +6,7 @@ import { sandboxOptions } from "../sandbox/sandbox-options.ts";
 import type { IsolationLevel, Sandbox } from "../sandbox/sandbox.ts";
 import { sandboxFindings } from "../sandbox/self-test/findings.ts";
 import { testWall } from "../sandbox/self-test/self-test.ts";
+import { examineEsbuild } from "./esbuild.ts";
 
 /** Opens the configured level and attacks it, as every start does. */
 export async function examineSandbox(config: Config): Promise<{ level: IsolationLevel | null; findings: Finding[] }> {
@@ -15,7 +16,7 @@ export async function examineSandbox(config: Config): Promise<{ level: Isolation
     sandbox = await openSandbox(options, () => {});
     const { level, held, layers } = sandbox.facts;
     const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, level, held, layers });
-    return { level, findings: sandboxFindings(sandbox.facts, checks) };
+    return { level, findings: [...sandboxFindings(sandbox.facts, checks), await examineEsbuild(sandbox)] };
   } catch (error) {
     return { level: null, findings: [unopened(error as Error, config)] };
   } finally {

@@ -241,17 +241,21 @@ function takenOver(body: string): () => Promise<string> {
     };`;
 }
 
+/** The body of a builder that fetched a hostile package, and gives its bytes a name. */
+function answer(name: string): string {
+  return `
+    const evil = sha((await get("/tarball/evil/1.0.0/" + encodeURIComponent("evil/-/evil-1.0.0.tgz"))).body);
+    const packages = [{ name: "${name}", version: "1.0.0", integrity: evil, dependencies: {} }];
+    return reply({ is: "built", packages, roots: { ${name}: "${name}@1.0.0" } }, "poison");`;
+}
+
 describe("a builder that was taken over", () => {
   it("cannot make the lock of another set", async () => {
     registry.publish("victim", "1.0.0", CODE).publish("evil", "1.0.0", CODE);
-    const answer = (name: string, root: string): string => `
-      const evil = sha((await get("/tarball/evil/1.0.0/" + encodeURIComponent("evil/-/evil-1.0.0.tgz"))).body);
-      const packages = [{ name: "${name}", version: "1.0.0", integrity: evil, dependencies: {} }];
-      return reply({ is: "built", packages, roots: { ${root}: "${name}@1.0.0" } }, "poison");`;
-    const lying = await realBuilder(registry, { program: takenOver(answer("victim", "victim")) });
+    const lying = await realBuilder(registry, { program: takenOver(answer("victim")) });
     await assert.rejects(buildOf(lying, orderOf({ victim: "1" })), /the builder's answer was refused/);
     await assert.rejects(buildOf(lying, orderOf({ evil: "1" })), /the builder's answer was refused/);
-    const poisoning = await realBuilder(registry, { program: takenOver(answer("evil", "evil")) });
+    const poisoning = await realBuilder(registry, { program: takenOver(answer("evil")) });
     const { lock, artefact } = await buildOf(poisoning, orderOf({ evil: "1" }));
     assert.equal(artefact.toString(), "poison");
     assert.notEqual(lock.key, (await buildOf(builder, orderOf({ victim: "1" }))).lock.key);

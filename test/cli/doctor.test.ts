@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { cpSync, existsSync } from "node:fs";
 import { chown, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { text } from "node:stream/consumers";
@@ -72,7 +72,7 @@ describe("doctor --json, if the sandbox holds", () => {
     const { layers, ...rest } = report;
     assert.deepEqual([code, rest], [0, { ok: true, version: VERSION, configured: "auto", isolation: "namespaces" }]);
     const names = layers.map(({ layer }) => layer);
-    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "sandbox", ...NAMESPACE_LAYERS];
+    const expected = ["platform", "Node", "bubblewrap", "user namespaces", "sandbox", ...NAMESPACE_LAYERS, "esbuild"];
     assert.deepEqual(names, [...expected, "root given up", "egress", "data folder", "port"]);
     for (const { layer, ok, weak, proof, remedy } of layers) {
       assert.equal(ok, true, layer);
@@ -208,6 +208,19 @@ describe("doctor on a machine with a missing layer", () => {
       assert.match(output.replaceAll(/\s+/g, " "), /sudo sysctl -w user\.max_user_namespaces=15000/);
       assert.doesNotMatch(output, /\n\s+at /);
     }
+  });
+
+  it("reports that no packages can be built if esbuild is not installed, and how to install it", async () => {
+    // The folder of a package without its optional dependencies.
+    const folder = path.join(home.tmp, "without-esbuild");
+    cpSync(path.join(ROOT, "dist"), folder, { recursive: true });
+    const args = ["doctor", "--json", "--isolation", "none", "--port", "0", "--data", home.data];
+    const child = spawn(process.execPath, [path.join(folder, "main.js"), ...args], { env: { TMPDIR: home.tmp } });
+    const { layers } = JSON.parse(await text(child.stdout)) as { layers: Layer[] };
+    const { weak, proof, remedy } = layers.find(({ layer }) => layer === "esbuild")!;
+    assert.equal(weak, true);
+    assert.equal(proof, "not installed; without it the service starts, but builds no packages");
+    assert.match(remedy!, /npm install @esbuild\/linux-/);
   });
 
   it("reports the open layers with --isolation none", async () => {
