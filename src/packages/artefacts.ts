@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
@@ -21,6 +21,8 @@ export type IsPinned = (pin: Pin, key: string) => boolean | Promise<boolean>;
 
 /** The part of the disk that one family may use: a family with many sets must not evict those of all others. */
 const FAMILY_SHARE = 1 / 4;
+/** The end of the name of a file that is not whole. */
+const NEW = ".new";
 /** The memory for artefacts that runs have lately used. */
 const MEMORY_BYTES = 64 * 2 ** 20;
 
@@ -41,6 +43,8 @@ export class Artefacts {
     this.#maxBytes = maxBytes;
     this.#nowMs = nowMs;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // A service that was killed may have left such files.
+    for (const name of readdirSync(folder)) if (name.endsWith(NEW)) rmSync(path.join(folder, name), { force: true });
   }
 
   /** Returns an artefact that is in memory. */
@@ -70,9 +74,10 @@ export class Artefacts {
     await this.#makeRoom(artefact.length, family);
     const sha256 = createHash("sha256").update(artefact).digest("hex");
     const file = this.#fileOf(lock.key);
-    // A reader sees the whole file or none.
-    await writeFile(`${file}.new`, artefact, { mode: 0o600 });
-    await rename(`${file}.new`, file);
+    // A reader sees the whole file or none. Two families may store the same artefact at once.
+    const whole = `${file}.${randomUUID()}${NEW}`;
+    await writeFile(whole, artefact, { mode: 0o600 });
+    await rename(whole, file);
     this.#index.putArtefact({
       key: lock.key,
       family,

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { TestRegistry } from "../builder/test-registry.ts";
 import { EXAMPLE_PAGES } from "../client/examples.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { isLong } from "../long.ts";
@@ -79,11 +80,19 @@ describe("the blocks of the pages", () => {
 
 let home: Home;
 let shared: Service;
+let registry: TestRegistry;
 before(async () => {
   home = await makeHome();
-  shared = await startService(NO_WALL, home);
+  // No test asks the registry of the world.
+  registry = await TestRegistry.open();
+  registry.publishInstalled("zod");
+  const npm = ["--npm-registry", registry.url.href, "--npm-min-age", "0s"];
+  shared = await startService([...NO_WALL, ...npm], home);
 });
-after(() => leave(shared, home));
+after(async () => {
+  registry.close();
+  await leave(shared, home);
+});
 
 for (const { page, blocks } of all) {
   const usable = blocks.filter(({ language }) => SHELL.has(language) || (CODE.has(language) && !hasExamples(page)));
@@ -119,6 +128,8 @@ async function checkPage(blocks: readonly Block[], withNpm: boolean): Promise<vo
     CAISSON_DATA: path.join(folder.path, "data"),
     CAISSON_PORT: String(port),
     CAISSON_POOL: "1",
+    CAISSON_NPM_REGISTRY: registry.url.href,
+    CAISSON_NPM_MIN_AGE: "0s",
     ...(withNpm ? { REAL_NPM: realNpm() } : {}),
     ...(model === null ? {} : { MODEL_URL: model.url, MODEL: "of-this-test" }),
     // The pages with npm start a service as it is by default. No other page depends on it.
