@@ -101,7 +101,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   builder: ["bundler", "packages", "containers", "sandbox", "egress", "telemetry", "wire", ...LEAVES],
   // The program inside a builder. It reads hostile packages, so it has nothing of the service.
   bundler: [],
-  packages: ["database", "redis", ...LEAVES],
+  packages: ["database", "redis", "wire", ...LEAVES],
   containers: ["sandbox", "egress", "wire", ...LEAVES],
   sandbox: ["wire", ...LEAVES],
   egress: ["wire", "telemetry", ...LEAVES],

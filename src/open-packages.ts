@@ -9,6 +9,7 @@ import { Artefacts } from "./packages/artefacts.ts";
 import { type BuildReport, BuildQueue } from "./packages/build-queue.ts";
 import { PackageStore } from "./packages/package-store.ts";
 import { Packages } from "./packages/packages.ts";
+import { Transforms } from "./packages/transforms.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Histogram } from "./telemetry/metrics/histogram.ts";
@@ -17,6 +18,8 @@ import { Histogram } from "./telemetry/metrics/histogram.ts";
 export interface OpenPackages {
   readonly packages: Packages;
   readonly queue: BuildQueue;
+  /** Makes JavaScript of texts that Node cannot run. */
+  readonly transforms: Transforms;
   readonly builds: Builds;
   /** The bytes and the number of the sets that are built. */
   readonly stored: () => { readonly all: number; readonly count: number };
@@ -59,7 +62,14 @@ export function openPackages(config: Config, { folder, registries, sandbox, egre
   const artefacts = new Artefacts(path.join(folder, FOLDER), store, { maxBytes: config.packagesSize });
   const policy = { mode: config.npm, allow: config.npmAllow };
   const options = { policy, minAgeMs: config.npmMinAge };
-  return { packages: new Packages(store, artefacts, queue, options), queue, builds, stored: () => store.sizes(null) };
+  const transforms = new Transforms((text, loader, family) => queue.transform(text, loader, family));
+  return {
+    packages: new Packages(store, artefacts, queue, options),
+    queue,
+    transforms,
+    builds,
+    stored: () => store.sizes(null),
+  };
 }
 
 /** Reads the registries of the settings with their tokens. @throws {Error} if a file cannot be read */

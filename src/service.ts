@@ -15,6 +15,7 @@ import { ContainerManager } from "./containers/container-manager.ts";
 import type { Guest } from "./containers/guest/guest.ts";
 import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
 import { probeGuests } from "./containers/guest/probe.ts";
+import type { TransformText } from "./containers/guest/transform-texts.ts";
 import { Pool } from "./containers/pool.ts";
 import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
@@ -181,9 +182,10 @@ async function wire(
   const databases = closers.adopt(copies, (open) => open.close());
   packages.artefacts.isPinned = async ({ container, name }, key) =>
     packages.names((await tasks.find(container, name))?.lock ?? null, key);
+  const transform: TransformText = (...call) => building.transforms.transform(...call);
   const launches = new Launches();
   const launch = (): Promise<Guest> =>
-    launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress));
+    launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress, transform));
   const { level, held, layers } = sandbox.facts;
   // At isolation level "none" the service promises no isolation, so there is nothing to test.
   const checks =

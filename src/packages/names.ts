@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
 import { isSameRange, MAX_SPECIFIER_CHARS, packageOf, readNpmSpecifier } from "../package-names.ts";
+import { runtimeEntries } from "../wire/transform.ts";
 import type { PackageSet } from "./model.ts";
 
 /** Ranges by the names of packages, as a request names them. */
@@ -11,12 +12,6 @@ export const MAX_NAMED = 50;
 const MAX_ENTRIES = 200;
 
 const PREFIX = "npm:";
-/** The modules that JSX imports without a specifier, by the package that the code names. */
-const JSX_RUNTIMES: ReadonlyMap<string, string> = new Map([
-  ["react", "react/jsx-runtime"],
-  ["preact", "preact/jsx-runtime"],
-  ["hono", "hono/jsx/jsx-runtime"],
-]);
 const DOUBLE = 0x22;
 const SINGLE = 0x27;
 const BACKTICK = 0x60;
@@ -50,10 +45,9 @@ export function packagesOf(
   defaultRange: (name: string) => string = () => "*",
 ): PackageSet | null {
   const found = new Names(ranges ?? {});
-  for (const text of texts) {
-    scan(text, found);
-    found.note(text);
-  }
+  const all = [...texts];
+  for (const text of all) scan(text, found);
+  for (const text of all) found.addRuntimes(text);
   return found.set(defaultRange);
 }
 
@@ -88,8 +82,6 @@ class Names {
   readonly #ranges = new Map<string, string | null>();
   readonly #entries = new Set<string>();
 
-  #usesJsx = false;
-
   constructor(requested: Ranges) {
     this.#requested = requested;
     for (const [name, range] of Object.entries(requested)) this.#ranges.set(name, range === "*" ? null : range);
@@ -121,9 +113,9 @@ class Names {
     if (this.#entries.size > MAX_ENTRIES) throw tooMany(`more than ${MAX_ENTRIES} modules of packages`);
   }
 
-  /** Notes what a text uses without a specifier. */
-  note(text: string): void {
-    this.#usesJsx ||= text.includes("</") || text.includes("/>");
+  /** Adds what a text imports without a specifier. */
+  addRuntimes(text: string): void {
+    for (const entry of runtimeEntries(text, [...this.#ranges.keys()])) this.#enter(entry);
   }
 
   set(defaultRange: (name: string) => string): PackageSet | null {
@@ -132,8 +124,6 @@ class Names {
     const used = new Set([...this.#entries].map((entry) => packageOf(entry)));
     // A package may have only sub-paths, so its root counts only if nothing else of it is named.
     for (const name of names) if (!used.has(name)) this.#entries.add(name);
-    const runtimes = this.#usesJsx ? names.filter((name) => JSX_RUNTIMES.has(name)) : [];
-    for (const name of runtimes) this.#entries.add(JSX_RUNTIMES.get(name)!);
     return {
       ranges: Object.fromEntries(names.map((name) => [name, this.#ranges.get(name) ?? defaultRange(name)])),
       entries: [...this.#entries].toSorted(),
