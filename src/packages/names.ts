@@ -10,6 +10,11 @@ export type Ranges = Readonly<Record<string, string>>;
 export const MAX_NAMED = 50;
 /** The most entries of one set, each of which the builder resolves twice. */
 const MAX_ENTRIES = 200;
+/**
+ * The most strings that begin with `npm:`, in an import or not. Each takes up to a microsecond, on the thread of the service and before a
+ * run is counted.
+ */
+const MAX_PREFIXED = 5_000;
 
 const PREFIX = "npm:";
 const DOUBLE = 0x22;
@@ -82,6 +87,8 @@ class Names {
   readonly #ranges = new Map<string, string | null>();
   readonly #entries = new Set<string>();
 
+  #prefixed = 0;
+
   constructor(requested: Ranges) {
     this.#requested = requested;
     for (const [name, range] of Object.entries(requested)) this.#ranges.set(name, range === "*" ? null : range);
@@ -89,6 +96,8 @@ class Names {
 
   string(text: string, start: number, end: number): void {
     if (text.startsWith(PREFIX, start)) {
+      this.#prefixed += 1;
+      if (this.#prefixed > MAX_PREFIXED) throw tooMany(`more than ${MAX_PREFIXED} texts that begin with ${PREFIX}`);
       if (isImport(text, start - 1)) this.#npm(text.slice(start, end));
       return;
     }

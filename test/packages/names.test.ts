@@ -115,20 +115,25 @@ describe("packagesOf", () => {
     );
   });
 
+  it("rejects a text with more strings that begin with npm: than it can look at in a moment", () => {
+    assert.equal(find('"npm:a",'.repeat(5_000)), null);
+    assert.equal(
+      codeOf(() => find('"npm:a",'.repeat(5_001))),
+      "packages_too_large",
+    );
+  });
+
   it("scans hostile texts of megabytes", () => {
-    for (const unit of [
-      '"',
-      "'\"`",
-      '"npm:',
-      "'npm:a/*",
-      '"x',
-      '"npm:zod@4" ',
-      "import ",
-      "import(/*",
-      "\\'",
-      `"${"a".repeat(700)}`,
-    ]) {
+    for (const unit of ['"', "'\"`", '"x', "import ", "import(/*", "\\'", `"${"a".repeat(700)}`]) {
       assert.equal(find(unit.repeat(Math.ceil(2 ** 21 / unit.length))), null, unit);
+    }
+    for (const unit of ['"npm:"', "'npm:a/*'", '"npm:zod@4" ']) {
+      const text = unit.repeat(Math.ceil(2 ** 21 / unit.length));
+      assert.equal(
+        codeOf(() => find(text)),
+        "packages_too_large",
+        unit,
+      );
     }
   });
 });
