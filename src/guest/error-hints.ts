@@ -56,8 +56,9 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "A task has no files: new Worker(code, { eval: true }) takes the code of a worker as text.",
   },
   {
-    pattern: /^Value of "this" must be of type /,
-    hint: "A function was called without its object. If the code returns a function, the service calls it: return its result instead.",
+    pattern:
+      /^Value of "this" must be of type |^The "id" argument must be of type string\. Received an instance of Object$/,
+    hint: "A function was called without its object, or with the context. If the code returns a function, the service calls it: return its result instead.",
   },
   {
     pattern: /^React is not defined/,

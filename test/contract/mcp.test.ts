@@ -434,6 +434,7 @@ describe("the MCP endpoint", () => {
       ],
       [{ ...LIST, method: "run_code", params: { code: "1" } }, /run_code is a tool: call it by tools\/call/],
       [call(undefined), /params must be like .*run_code/],
+      [{ ...LIST, method: "initialize" }, /params must be like .*protocolVersion/],
       [call({ tool: "run_code", arguments: {} }), /name is the name of a tool, as text/],
       [call({ name: "run_code", arguments: '{"code":"1"}' }), /arguments must be an object, and no text of JSON/],
       [call({ name: "run_code", args: { code: "1" } }), /write arguments instead of args/],

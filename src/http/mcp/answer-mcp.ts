@@ -23,6 +23,8 @@ const READ = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "m
 
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
+const INITIALIZE =
+  'params must be like {"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"1"}}';
 const INVALID_PARAMS = -32_602;
 /** As the library answers a request that HTTP alone makes invalid. */
 const TRANSPORT_ERROR = -32_000;
@@ -65,6 +67,9 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
   }
   const fault = method === "tools/call" ? faultOfCall(params) : null;
   if (fault !== null) return invalidParams((message as { id?: unknown }).id, fault);
+  if (method === "initialize" && (typeof params !== "object" || params === null)) {
+    return invalidParams((message as { id?: unknown }).id, INITIALIZE);
+  }
   if (method === "notifications/cancelled") cancelCall(received, params);
   const handler = createMcpHandler(() => serverFor(received), {
     // Nothing that a client could subscribe to changes.
