@@ -81,7 +81,8 @@ export class Code {
   }
 
   #enter(run: Run): void {
-    if (this.#message.parseOnly) this.#parse(run);
+    if (this.#message.cachesPackages) answer(run, this.packages!.codeCache());
+    else if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
     // Known code that is no function is not executed again.
     else if (run.isPreflight && this.#announced !== null) run.result("null");

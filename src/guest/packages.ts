@@ -32,7 +32,16 @@ type EvaluateArtefact = (
 const { create, defineProperty, freeze, hasOwn, keys } = Object;
 const isAsciiText = isAscii;
 const toText = uncurry(Buffer.prototype as Buffer, "toString");
-const { compileFunction } = vm;
+const readUInt32LE = uncurry(Buffer.prototype as Buffer, "readUInt32LE");
+const subarray = uncurry(Buffer.prototype as Buffer, "subarray");
+const copyOf = Buffer.from.bind(Buffer) as (bytes: Buffer) => Buffer;
+const { Script } = vm;
+const runScript = uncurry(Script.prototype, "runInThisContext");
+const makeCache = uncurry(Script.prototype, "createCachedData");
+const getBuiltin = process.getBuiltinModule.bind(process);
+const LENGTH_BYTES = 4;
+const HEAD = "(function (module, exports, require) {";
+const TAIL = "\n})";
 const tag = Symbol.toStringTag;
 const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
 
@@ -40,8 +49,12 @@ const received = safeMap<number, Packages>();
 
 /** @param payload the payload of a `packages` frame */
 export function addPackages(id: number, payload: Buffer): void {
+  const end = LENGTH_BYTES + readUInt32LE(payload, 0);
+  const artefact = subarray(payload, LENGTH_BYTES, end);
   // A text of one byte per character takes half the memory. V8 keeps a long one outside of its heap.
-  received.set(id, new Packages(id, toText(payload, isAsciiText(payload) ? "latin1" : "utf8")));
+  const text = toText(artefact, isAsciiText(artefact) ? "latin1" : "utf8");
+  // Copied, because the bytes of the frame are reused.
+  received.set(id, new Packages(id, text, end < payload.length ? copyOf(subarray(payload, end)) : null));
 }
 
 /** Returns the packages; throws if they were not sent. */
@@ -61,13 +74,16 @@ export function dropPackages(id: number): Packages | null {
 export class Packages {
   readonly id: number;
   readonly #text: string;
+  /** V8's code cache of the text; null if there is none, or when V8 has read it. */
+  #cache: Buffer | null;
   #entries: Entries | null = null;
   /** What imports and calls of `require` have received, by entry. */
   readonly #namespaces: Record<string, object> = create(null) as Record<string, object>;
   readonly #required: Record<string, unknown> = create(null) as Record<string, unknown>;
 
-  constructor(id: number, text: string) {
+  constructor(id: number, text: string, cache: Buffer | null = null) {
     this.id = id;
+    this.#cache = cache;
     this.#text = text;
     rememberPackageText(id, text);
   }
@@ -117,11 +133,31 @@ export class Packages {
     forgetPackageText(this.id);
   }
 
+  /**
+   * Yields V8's code cache with all functions of the artefact, and evaluates none of them. A result of a generator is streamed,
+   * and may be longer than another result. A cache is code that V8 trusts, so
+   * call it only in a guest that has executed no submitted code and no package.
+   */
+  *codeCache(): Generator<Buffer> {
+    const { setFlagsFromString } = getBuiltin("v8");
+    setFlagsFromString("--no-lazy");
+    const script = this.#compiled();
+    // The cache contains the flags, and is good for guests with the same flags only.
+    setFlagsFromString("--lazy");
+    yield makeCache(script);
+  }
+
+  #compiled(): vm.Script {
+    const cachedData = this.#cache;
+    this.#cache = null;
+    const options = { filename: packageUrl(this.id), importModuleDynamically };
+    return new Script(HEAD + this.#text + TAIL, cachedData ? { ...options, cachedData } : options);
+  }
+
   /** Compiles the artefact and evaluates its outermost scope, which only defines the modules. */
   #loaded(): Entries {
     if (this.#entries) return this.#entries;
-    const options = { filename: packageUrl(this.id), importModuleDynamically };
-    const evaluate = compileFunction(this.#text, ["module", "exports", "require"], options) as EvaluateArtefact;
+    const evaluate = runScript(this.#compiled()) as EvaluateArtefact;
     const module = { exports: {} as unknown };
     evaluate(module, module.exports as object, requireInPackage);
     return (this.#entries = module.exports as Entries);

@@ -36,8 +36,8 @@ export const TO_GUEST = {
   /** id: run. As `run`, for a request with OPTIONS. Only a fetch handler answers it; for other code the result is null. */
   preflight: 10,
   /**
-   * id: packages, a number of the service for this guest. Payload: their artefact, the text of a CommonJS module. Sent once;
-   * codes refer to the packages by this id.
+   * id: packages, a number of the service for this guest. Payload: u32, the length of their artefact; the artefact, the text of a
+   * CommonJS module; V8's code cache of it, or nothing. Sent once; codes refer to the packages by this id.
    */
   packages: 11,
   /** id: packages. No payload. The guest may drop the packages; it was told before to forget each code that names them. */
@@ -151,11 +151,14 @@ export interface CodeMessage {
   lastValue?: boolean;
   /** The packages that the code may import, by the id of their frame. Absent if it names none. */
   packagesId?: number;
+  /** Whether a run answers with V8's code cache of the packages, as a stream. Neither the code nor a package is evaluated. */
+  cachesPackages?: boolean;
 }
 
 const TYPESCRIPT = 1;
 const PARSE_ONLY = 2;
 const LAST_VALUE = 4;
+const CACHES_PACKAGES = 8;
 
 /** The request as the task sees it. Empty members are omitted. */
 export interface RunContext {
@@ -272,7 +275,11 @@ const CODE_HEAD_BYTES = 9;
  */
 export function encodeCode(code: CodeMessage): Uint8Array[] {
   const head = Buffer.allocUnsafe(CODE_HEAD_BYTES);
-  head[0] = (code.typescript ? TYPESCRIPT : 0) + (code.parseOnly ? PARSE_ONLY : 0) + (code.lastValue ? LAST_VALUE : 0);
+  head[0] =
+    (code.typescript ? TYPESCRIPT : 0) +
+    (code.parseOnly ? PARSE_ONLY : 0) +
+    (code.lastValue ? LAST_VALUE : 0) +
+    (code.cachesPackages ? CACHES_PACKAGES : 0);
   head.writeUInt32LE(code.source.length, 1);
   head.writeUInt32LE(code.packagesId ?? 0, 5);
   const parts: Uint8Array[] = [head, code.source];
@@ -291,5 +298,6 @@ export function decodeCode(payload: Buffer): CodeMessage {
     ...((flags & PARSE_ONLY) !== 0 && { parseOnly: true }),
     ...((flags & LAST_VALUE) !== 0 && { lastValue: true }),
     ...(packagesId !== 0 && { packagesId }),
+    ...((flags & CACHES_PACKAGES) !== 0 && { cachesPackages: true }),
   };
 }

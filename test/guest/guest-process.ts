@@ -28,6 +28,7 @@ export interface Outcome {
   fault?: FaultMessage;
   head?: HeadMessage;
   body: string;
+  bytes: Buffer;
   bodyBytes: number;
   /** The number of frames of the body. */
   frames: number;
@@ -61,6 +62,7 @@ export interface CodeOptions {
   lastValue?: boolean;
   /** The id of packages that were sent. */
   packagesId?: number;
+  cachesPackages?: boolean;
 }
 
 export interface StartedRun {
@@ -144,15 +146,18 @@ export class GuestProcess {
       parseOnly: options.parseOnly ?? false,
       lastValue: options.lastValue ?? false,
       packagesId: options.packagesId ?? 0,
+      cachesPackages: options.cachesPackages ?? false,
     };
     this.#outbox.push(bytesFrame(TO_GUEST.code, id, ...encodeCode(message)));
     return id;
   }
 
   /** Sends packages and returns their id. */
-  packages(artefact: Buffer): number {
+  packages(artefact: Buffer, cache: Buffer = Buffer.alloc(0)): number {
     const id = this.#nextId++;
-    this.#outbox.push(bytesFrame(TO_GUEST.packages, id, artefact));
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(artefact.length);
+    this.#outbox.push(bytesFrame(TO_GUEST.packages, id, length, artefact, cache));
     return id;
   }
 
@@ -179,7 +184,7 @@ export class GuestProcess {
     const text = context === null ? "" : JSON.stringify({ ...full, ...context });
     const outcome = new Promise<Outcome>((done) => {
       this.#runs.set(id, {
-        outcome: { body: "", bodyBytes: 0, frames: 0, ended: false, disconnected: false },
+        outcome: { body: "", bytes: Buffer.alloc(0), bodyBytes: 0, frames: 0, ended: false, disconnected: false },
         chunks: [],
         refill: options.refill ?? true,
         credit: WINDOW_BYTES,
@@ -298,7 +303,8 @@ export class GuestProcess {
     if (type === FROM_GUEST.result) outcome.result = payload.toString();
     if (type === FROM_GUEST.fault) outcome.fault = JSON.parse(payload.toString()) as FaultMessage;
     outcome.ended = type === FROM_GUEST.end;
-    outcome.body = Buffer.concat(chunks).toString();
+    outcome.bytes = Buffer.concat(chunks);
+    outcome.body = outcome.bytes.toString();
     this.#runs.delete(id);
     pending.done(outcome);
   }

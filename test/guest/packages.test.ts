@@ -312,6 +312,35 @@ describe("a check of a text without running it", () => {
   });
 });
 
+describe("a code cache of packages", () => {
+  it("is made without evaluating them, and spares another guest from compiling their text", async () => {
+    const texts = ["first", "other"].map((mark) => ({
+      "marked@1.0.0/index.js": `globalThis.evaluated = true; exports.mark = () => "${mark}";`,
+    }));
+    const [first, other] = [await artefactOf(["marked"], texts[0]), await artefactOf(["marked"], texts[1])];
+    await using maker = await GuestProcess.start();
+    const id = maker.packages(first);
+    const { bytes, head } = await maker.run("", {}, { packagesId: id, cachesPackages: true });
+    assert.equal(head?.status, 200);
+    assert.equal(await maker.value("globalThis.evaluated ?? false"), false);
+    await using user = await GuestProcess.start();
+    // V8 compares only the lengths of the texts, so the result shows that it has executed the cache.
+    assert.equal(other.length, first.length);
+    const mark = 'import { mark } from "marked"; export default mark()';
+    assert.equal(await user.value(mark, {}, { packagesId: user.packages(other, bytes) }), "first");
+    assert.equal(await user.value(`${mark};`, {}, { packagesId: user.packages(other) }), "other");
+  });
+
+  it("that is damaged is ignored", async () => {
+    await using other = await GuestProcess.start();
+    const id = other.packages(await artefactOf(["@acme/tools"], WRITTEN), Buffer.alloc(10_000, 7));
+    assert.equal(
+      await other.value('import { twice } from "@acme/tools"; export default twice(2)', {}, { packagesId: id }),
+      4,
+    );
+  });
+});
+
 describe("forgotten packages", () => {
   it("free their memory, also if Node's loader has imported them", async () => {
     await using other = await GuestProcess.start();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { bytesFrame } from "../../wire/frames.ts";
 import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../../wire/messages.ts";
-import { type CodePackages, PackageTable, type Send } from "./package-table.ts";
+import { type CacheOf, type CodePackages, PackageTable, type Send } from "./package-table.ts";
 
 /** Submitted code with a key that identifies it. */
 export interface Code extends Omit<CodeMessage, "packagesId"> {
@@ -53,9 +53,9 @@ export class CodeTable {
   #bytes = 0;
   #nextId = 1;
 
-  constructor(send: Send) {
+  constructor(send: Send, cacheOf: CacheOf = () => null) {
     this.#send = send;
-    this.#packages = new PackageTable(send, (packagesId) => this.#forgetCodesWith(packagesId));
+    this.#packages = new PackageTable(send, cacheOf, (packagesId) => this.#forgetCodesWith(packagesId));
   }
 
   use(code: Code): KnownCode {

@@ -74,10 +74,10 @@ export class GuestConnection {
   }
 
   /** Sends a frame, together with all others of this turn of the event loop. @param rest the rest of its payload */
-  push(frame: Buffer, rest?: Buffer): void {
+  push(frame: Buffer, ...rest: readonly Buffer[]): void {
     this.#sent = (this.#sent + 1) >>> 0;
     this.#outbox.push(frame);
-    if (rest) this.#outbox.push(rest);
+    for (const part of rest) this.#outbox.push(part);
   }
 
   /** Sends a ping, which the guest does not count. */

@@ -12,6 +12,7 @@ import { GuestConnection } from "./guest-connection.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { GuestRun, type RunListener } from "./guest-run.ts";
 import { Noise } from "./noise.ts";
+import type { CacheOf } from "./package-table.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
@@ -72,6 +73,7 @@ export class Guest implements FrameTarget {
     limits: GuestLimits,
     egress: Egress = NO_EGRESS,
     transform: TransformText | null = null,
+    cacheOf?: CacheOf,
   ) {
     this.process = process;
     this.limits = limits;
@@ -86,7 +88,7 @@ export class Guest implements FrameTarget {
       },
       broken: this.#onProtocolError,
     });
-    this.codes = new CodeTable((frame, rest) => this.#connection.push(frame, rest));
+    this.codes = new CodeTable((frame, ...rest) => this.#connection.push(frame, ...rest), cacheOf);
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
       if (this.ended || this.#isInterrupted) return;

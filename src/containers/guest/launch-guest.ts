@@ -3,6 +3,7 @@ import { Problem } from "../../errors.ts";
 import type { GuestProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { Guest } from "./guest.ts";
+import type { CacheOf } from "./package-table.ts";
 import type { TransformText } from "./transform-texts.ts";
 
 /** Starts a guest, which stands in the set while its process lives. @throws {Problem} `sandbox_failed` */
@@ -12,8 +13,9 @@ export async function launchGuest(
   limits: GuestLimits,
   egress: Egress,
   transform: TransformText | null = null,
+  cacheOf?: CacheOf,
 ): Promise<Guest> {
-  const guest = new Guest(await launchProcess(sandbox), limits, egress, transform);
+  const guest = new Guest(await launchProcess(sandbox), limits, egress, transform, cacheOf);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();

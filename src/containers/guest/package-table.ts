@@ -10,27 +10,35 @@ export interface CodePackages {
 }
 
 /** Sends a frame. @param rest the rest of its payload, which is not copied */
-export type Send = (frame: Buffer, rest?: Buffer) => void;
+export type Send = (frame: Buffer, ...rest: readonly Buffer[]) => void;
+
+/** Returns V8's code cache of packages, or null if there is none yet. Called when they are sent to a guest. */
+export type CacheOf = (packages: CodePackages) => Buffer | null;
 
 /** The maximum bytes of all artefacts that a guest holds: a quarter of its default memory. One artefact is always held. */
 const MAX_BYTES = 64 * 2 ** 20;
 
+const LENGTH_BYTES = 4;
+
 /** The packages that a guest holds. Each artefact is sent once, and then named by an id. The least recently used goes first. */
 export class PackageTable {
   readonly #send: Send;
+  readonly #cacheOf: CacheOf;
   readonly #beforeForget: (id: number) => void;
   readonly #byKey: Map<string, { readonly id: number; readonly bytes: number }> = new Map();
   #bytes = 0;
   #nextId = 1;
 
   /** @param beforeForget makes the guest forget the codes that name packages, before it forgets the packages */
-  constructor(send: Send, beforeForget: (id: number) => void) {
+  constructor(send: Send, cacheOf: CacheOf, beforeForget: (id: number) => void) {
     this.#send = send;
+    this.#cacheOf = cacheOf;
     this.#beforeForget = beforeForget;
   }
 
   /** Returns the id of packages that a new code names. Sends them if the guest does not hold them. */
-  use({ key, artefact }: CodePackages): number {
+  use(packages: CodePackages): number {
+    const { key, artefact } = packages;
     const existing = this.#byKey.get(key);
     if (existing) {
       this.#byKey.delete(key);
@@ -41,7 +49,14 @@ export class PackageTable {
     this.#byKey.set(key, added);
     this.#bytes += added.bytes;
     while (this.#bytes > MAX_BYTES && this.#byKey.size > 1) this.#forgetOldest();
-    this.#send(headOfFrame(TO_GUEST.packages, added.id, artefact.length), artefact);
+    const length = Buffer.allocUnsafe(LENGTH_BYTES);
+    length.writeUInt32LE(artefact.length);
+    const cache = this.#cacheOf(packages);
+    const parts = cache ? [length, artefact, cache] : [length, artefact];
+    this.#send(
+      headOfFrame(TO_GUEST.packages, added.id, LENGTH_BYTES + artefact.length + (cache?.length ?? 0)),
+      ...parts,
+    );
     return added.id;
   }
 

@@ -137,18 +137,25 @@ describe("the codes that a guest holds", () => {
 
 describe("the packages that a guest holds", () => {
   it("are sent once before the first code that names them, with the bytes of the artefact and no copy of them", () => {
-    const pushed: [Buffer, Buffer | undefined][] = [];
-    const codes = new CodeTable((frame, rest) => pushed.push([frame, rest]));
+    const pushed: Buffer[][] = [];
+    const cache = Buffer.alloc(7);
+    const codes = new CodeTable(
+      (...parts) => pushed.push(parts),
+      () => cache,
+    );
     const first = withPackages("1", "zod");
     codes.use(first);
     codes.use(withPackages("2", "zod"));
     assert.deepEqual(
-      pushed.map(([frame]) => NAMES[frame[4]!]),
+      pushed.map(([frame]) => NAMES[frame![4]!]),
       ["packages", "code", "code"],
     );
-    assert.equal(pushed[0]![1], first.packages!.artefact);
-    assert.equal(pushed[0]![0].readUInt32LE(0), 5 + first.packages!.artefact.length);
-    const named = pushed.slice(1).map(([frame]) => decodeCode(frame.subarray(9)).packagesId);
+    const [head, length, ...parts] = pushed[0]!;
+    assert.deepEqual(parts, [first.packages!.artefact, cache]);
+    assert.ok(parts[0] === first.packages!.artefact && parts[1] === cache);
+    assert.equal(length!.readUInt32LE(), first.packages!.artefact.length);
+    assert.equal(head!.readUInt32LE(0), 5 + 4 + first.packages!.artefact.length + cache.length);
+    const named = pushed.slice(1).map(([frame]) => decodeCode(frame!.subarray(9)).packagesId);
     assert.deepEqual(named, [1, 1]);
   });
 

@@ -1,0 +1,126 @@
+import { ByteCache } from "../../byte-cache.ts";
+import { Problem } from "../../errors.ts";
+import { DATA_FRAME_COST_BYTES } from "../../wire/messages.ts";
+import { codeOf } from "./code-table.ts";
+import type { RunListener } from "./guest-run.ts";
+import type { Guest } from "./guest.ts";
+import type { CodePackages } from "./package-table.ts";
+
+/** The bytes of all caches: those of some dozens of large packages. */
+const MAX_BYTES = 64 * 2 ** 20;
+/** A cache with all functions takes less than twice the bytes of its text. */
+const MAX_PER_BYTE = 4;
+/** V8 compiles a shorter artefact in a millisecond. */
+const LEAST_BYTES = 65_536;
+/** The guests that have received an artefact before its cache is worth the start of another. */
+const GUESTS = 2;
+/** The artefacts whose guests are counted. */
+const MAX_COUNTED = 1_000;
+const OVER = new Problem("container_restarted", "the packages are compiled");
+
+/**
+ * V8's code caches of artefacts, so that not every guest compiles the same text: that takes most of the time of the first
+ * import of a large package.
+ *
+ * V8 trusts a cache, and a forged one could execute any machine code. So each is made by a guest that has executed no
+ * submitted code, compiles the artefact without executing it, and then ends.
+ */
+export class PackageCaches {
+  readonly #start: () => Promise<Guest>;
+  readonly #caches = new ByteCache<Buffer>(MAX_BYTES);
+  /** The number of guests by the key of an artefact without a cache. The least recently counted is first. */
+  readonly #counts = new Map<string, number>();
+  #isBusy = false;
+  #isClosed = false;
+
+  /** @param start starts a guest that has executed nothing */
+  constructor(start: () => Promise<Guest>) {
+    this.#start = start;
+  }
+
+  /** Returns the cache of packages, or null. Makes it when several guests have needed it. */
+  of(packages: CodePackages): Buffer | null {
+    const { key, artefact } = packages;
+    if (artefact.length < LEAST_BYTES) return null;
+    const cache = this.#caches.get(key);
+    if (cache) return cache;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    if (this.#counts.size > MAX_COUNTED) this.#counts.delete(this.#counts.keys().next().value!);
+    // One at a time. The next guest of another artefact asks again.
+    if (count >= GUESTS && !this.#isBusy && !this.#isClosed) void this.#make(packages);
+    return null;
+  }
+
+  /** Makes no further cache. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #make(packages: CodePackages): Promise<void> {
+    const { key, artefact } = packages;
+    this.#isBusy = true;
+    this.#counts.delete(key);
+    try {
+      const cache = await cacheOf(packages, await this.#start());
+      // A share of its own for each artefact: the least recently made goes first.
+      if (cache.length <= MAX_PER_BYTE * artefact.length) this.#caches.add(key, cache, cache.length, key);
+    } catch {
+      // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
+      this.#counts.set(key, Number.NEGATIVE_INFINITY);
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+}
+
+/** Lets a guest compile packages, and ends it. */
+async function cacheOf(packages: CodePackages, guest: Guest): Promise<Buffer> {
+  try {
+    const code = codeOf({
+      source: Buffer.alloc(0),
+      typescript: false,
+      modules: null,
+      packages,
+      cachesPackages: true,
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    const listener = listenerOf(MAX_PER_BYTE * packages.artefact.length, resolve, reject, (bytes) =>
+      guest.grant(id, bytes),
+    );
+    const id = guest.run(code, () => "{}", listener, performance.now());
+    return await promise;
+  } finally {
+    guest.end(OVER);
+  }
+}
+
+function listenerOf(
+  maxBytes: number,
+  resolve: (cache: Buffer) => void,
+  reject: (reason: Error) => void,
+  grant: (bytes: number) => void,
+): RunListener {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  return {
+    head: ignore,
+    data: (piece) => {
+      bytes += piece.length;
+      if (bytes > maxBytes) return reject(new Error("the cache is too large"));
+      // A view of the bytes of a read.
+      pieces.push(Buffer.from(piece));
+      grant(piece.length + DATA_FRAME_COST_BYTES);
+    },
+    end: () => resolve(Buffer.concat(pieces)),
+    result: () => reject(new Error("the guest sent a result instead of a cache")),
+    fault: reject,
+    over: ignore,
+    refused: ignore,
+    usesEgress: ignore,
+    logSink: { log: ignore, lateError: ignore },
+  };
+}
+
+function ignore(): void {}
