@@ -103,10 +103,14 @@ export function openLink(events: LinkEvents): void {
   flush = outbox.flush;
   hold = socket.ref.bind(socket);
   release = socket.unref.bind(socket);
-  const reader = new FrameReader(MAX_PAYLOAD_BYTES, (type, id, payload) => {
-    if (type !== TO_GUEST.ping) received = (received + 1) >>> 0;
-    events.frame(type, id, payload);
-  });
+  const reader = new FrameReader(
+    MAX_PAYLOAD_BYTES,
+    (type, id, payload) => {
+      if (type !== TO_GUEST.ping) received = (received + 1) >>> 0;
+      events.frame(type, id, payload);
+    },
+    true,
+  );
   socket.on("data", (chunk: Buffer) => {
     reader.push(chunk);
     events.idle();

@@ -36,13 +36,18 @@ export type OnFrame = (type: number, id: number, payload: Buffer) => void;
 export class FrameReader {
   readonly #maxPayloadBytes: (type: number) => number;
   readonly #onFrame: OnFrame;
+  readonly #isTrusted: boolean;
   /** A buffer whose first `#partialBytes` are the start of an incomplete frame. */
   #partial: Buffer = EMPTY;
   #partialBytes = 0;
   #neededBytes = 0;
 
-  /** @param maxPayloadBytes The payload limit of all frames, or a function that returns the limit of a type. */
-  constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame) {
+  /**
+   * @param maxPayloadBytes The payload limit of all frames, or a function that returns the limit of a type.
+   * @param isTrusted Whether the peer sends what it announces. Then a long frame is copied once.
+   */
+  constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame, isTrusted: boolean = false) {
+    this.#isTrusted = isTrusted;
     this.#maxPayloadBytes = typeof maxPayloadBytes === "number" ? () => maxPayloadBytes : maxPayloadBytes;
     this.#onFrame = onFrame;
   }
@@ -79,7 +84,8 @@ export class FrameReader {
   #append(chunk: Buffer): void {
     const needed = this.#partialBytes + chunk.length;
     if (needed > this.#partial.length) {
-      const larger = allocUnsafe(Math.max(needed, 2 * this.#partial.length));
+      const announced = this.#isTrusted ? this.#neededBytes : 0;
+      const larger = allocUnsafe(Math.max(needed, announced, 2 * this.#partial.length));
       copy(this.#partial, larger, 0, 0, this.#partialBytes);
       this.#partial = larger;
     }
