@@ -14,6 +14,7 @@ import type { Origins } from "./config/read.ts";
 import { ContainerManager } from "./containers/container-manager.ts";
 import type { Guest } from "./containers/guest/guest.ts";
 import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
+import { PackageCaches } from "./containers/guest/package-caches.ts";
 import { probeGuests } from "./containers/guest/probe.ts";
 import type { TransformText } from "./containers/guest/transform-texts.ts";
 import { Pool } from "./containers/pool.ts";
@@ -184,8 +185,17 @@ async function wire(
     packages.names((await tasks.find(container, name))?.lock ?? null, key);
   const transform: TransformText = (...call) => building.transforms.transform(...call);
   const launches = new Launches();
+  const guestLimits = { ...times, ...resources };
+  const caches = closers.adopt(new PackageCaches(() => launchGuest(sandbox, guests, guestLimits, egress)), (open) =>
+    open.close(),
+  );
   const launch = (): Promise<Guest> =>
-    launches.measure(() => launchGuest(sandbox, guests, { ...times, ...resources }, egress, transform));
+    launches.measure(() =>
+      launchGuest(sandbox, guests, guestLimits, egress, {
+        transform,
+        cacheOf: (each) => caches.of(each),
+      }),
+    );
   const { level, held, layers } = sandbox.facts;
   // At isolation level "none" the service promises no isolation, so there is nothing to test.
   const checks =

@@ -37,7 +37,7 @@ export async function openRealGuests(
     sandbox,
     made,
     make: async (limits) => {
-      const guest = new Guest(await sandbox.launch(), { ...LIMITS, ...limits }, undefined, transform);
+      const guest = new Guest(await sandbox.launch(), { ...LIMITS, ...limits }, undefined, { transform });
       made.add(guest);
       return guest.ready();
     },

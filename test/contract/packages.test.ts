@@ -14,7 +14,7 @@ import { type Home, leave, makeHome, NO_WALL, type Service, startService } from 
 import { until } from "./until.ts";
 
 const ESM = { type: "module", exports: { ".": "./index.js", "./loud": "./loud.js" } };
-const GREET = ["greet", "@acme/*", "zod", "pinned@1", "slow", "lodash", "preact"];
+const GREET = ["greet", "@acme/*", "zod", "pinned@1", "slow", "lodash", "preact", "hono"];
 /** The claims of the tokens of these tests. */
 const CUSTOMER = { containers: ["acme", "acme-*"], can: ["run", "tasks", "logs"] };
 const IMPORT = 'import { greet } from "npm:greet@1"; export default () => greet("you")';
@@ -29,6 +29,7 @@ before(async () => {
   registry = await TestRegistry.open();
   publishGreet("1.0.0");
   registry.publishInstalled("zod");
+  registry.publishInstalled("hono");
   registry.publish("@acme/tools", "1.0.0", { "index.js": "exports.answer = () => 42" });
   registry.publish("slow", "1.0.0", { "index.js": "exports.slow = 1" });
   flags = [
@@ -315,6 +316,35 @@ describe("a named task", () => {
     assert.equal(await versionOf("late"), 1);
     await service.request("DELETE", "/api/packages/allow/late@1");
     assertProblem(await send("POST", "/api/run/acme/late"), 403, "packages_forbidden");
+  });
+});
+
+describe("code with decorators or JSX", () => {
+  it("calls the functions of its package for JSX", async () => {
+    const code = 'const who: string = "you";\nexport default () => new Response(String(<p class="a">hello {who}</p>))';
+    const answer = await run(code, { packages: { hono: "^4" } });
+    assert.deepEqual([answer.status, answer.text], [200, '<p class="a">hello you</p>']);
+  });
+
+  it("runs without packages, as the text of a request and as a task, with its own lines in errors", async () => {
+    const twice = `function twice(method: () => number) {
+      return function (this: unknown) { return 2 * method.call(this); };
+    }
+    class Sizes { @twice two(): number { return 2; } }`;
+    assert.equal((await service.run("acme", `${twice}\nreturn new Sizes().two()`)).text, "4");
+    const put = await send("PUT", "/api/tasks/acme/sizes", { json: { code: `${twice}\nexport default () => new Sizes().two()` } });
+    assert.equal(put.status, 201, put.text);
+    assert.equal((await send("POST", "/api/run/acme/sizes")).text, "4");
+    const jsx = "/** @jsx h */\nconst h = (tag) => tag;\nexport default () => {\n  throw new Error(<b/>);\n};";
+    const problem = assertProblem(await service.run("acme", jsx), 500, "task_threw");
+    assert.match(problem.error!.stack!, /task\.js:4:9/);
+  });
+
+  it("with a mistake is code_syntax with the line, also when it is put as a task", async () => {
+    const code = "const a = 1;\nexport default () => <div><b></div>;";
+    for (const answer of [await run(code), await send("PUT", "/api/tasks/acme/wrong", { json: { code } })]) {
+      assert.match(assertProblem(answer, 400, "code_syntax").detail, /closing "div" tag .*\(line 2, column \d+\)/);
+    }
   });
 });
 

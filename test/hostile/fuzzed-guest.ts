@@ -44,7 +44,7 @@ export class FuzzedGuest {
         exit({ how: "signal SIGKILL", outOfMemory: false });
       },
     };
-    const guest = new Guest(process, LIMITS, egress, transform);
+    const guest = new Guest(process, LIMITS, egress, { transform });
     end.write(textFrame(FROM_GUEST.ready, 0, ""));
     await guest.ready();
     return new FuzzedGuest(guest, end, source);

@@ -67,13 +67,11 @@ export class Guest implements FrameTarget {
   /** The answer to its other runs if one of its runs has ended its process. */
   #endedBy: Problem | null = null;
 
-  /** @param transform absent if there is no builder: then decorators and JSX are faults of the code */
   constructor(
     process: GuestProcess,
     limits: GuestLimits,
     egress: Egress = NO_EGRESS,
-    transform: TransformText | null = null,
-    cacheOf?: CacheOf,
+    { transform = null, cacheOf }: GuestHelpers = {},
   ) {
     this.process = process;
     this.limits = limits;
@@ -386,6 +384,13 @@ export class Guest implements FrameTarget {
   }
 
   readonly #onProtocolError = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
+}
+
+/** What makes code for a guest. */
+export interface GuestHelpers {
+  /** Without it, decorators and JSX are faults of the code. */
+  readonly transform?: TransformText | null;
+  readonly cacheOf?: CacheOf;
 }
 
 /** How a run differs from other runs of its code. */

@@ -2,9 +2,7 @@ import type { Egress } from "../../egress/gateway.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestLimits } from "./guest-limits.ts";
-import { Guest } from "./guest.ts";
-import type { CacheOf } from "./package-table.ts";
-import type { TransformText } from "./transform-texts.ts";
+import { Guest, type GuestHelpers } from "./guest.ts";
 
 /** Starts a guest, which stands in the set while its process lives. @throws {Problem} `sandbox_failed` */
 export async function launchGuest(
@@ -12,10 +10,9 @@ export async function launchGuest(
   guests: Set<Guest>,
   limits: GuestLimits,
   egress: Egress,
-  transform: TransformText | null = null,
-  cacheOf?: CacheOf,
+  helpers: GuestHelpers = {},
 ): Promise<Guest> {
-  const guest = new Guest(await launchProcess(sandbox), limits, egress, transform, cacheOf);
+  const guest = new Guest(await launchProcess(sandbox), limits, egress, helpers);
   guests.add(guest);
   void guest.process.exited.then(() => guests.delete(guest));
   return guest.ready();

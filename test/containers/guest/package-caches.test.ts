@@ -19,7 +19,9 @@ after(() => guests.close());
 
 /** Runs code in a new guest. */
 async function run(caches: PackageCaches, packages: CodePackages, source: string): Promise<string> {
-  const guest = new Guest(await guests.sandbox.launch(), LIMITS, undefined, null, (each) => caches.of(each));
+  const guest = new Guest(await guests.sandbox.launch(), LIMITS, undefined, {
+    cacheOf: (each) => caches.of(each),
+  });
   guests.made.add(await guest.ready());
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from(source), typescript: false, modules: null, packages });
