@@ -6,7 +6,7 @@ import type { RunListener } from "./guest-run.ts";
 import type { Guest } from "./guest.ts";
 import type { CodePackages } from "./package-table.ts";
 
-/** The bytes of all caches: those of some dozens of large packages. */
+/** The bytes of all caches: caches of some dozens of large packages. */
 const MAX_BYTES = 64 * 2 ** 20;
 /** A cache with all functions takes less than twice the bytes of its text. */
 const MAX_PER_BYTE = 4;
@@ -64,7 +64,7 @@ export class PackageCaches {
     this.#counts.delete(key);
     try {
       const cache = await cacheOf(packages, await this.#start());
-      // A share of its own for each artefact: the least recently made goes first.
+      // The key is the family, so that no share is smaller than the whole. The least recently made goes first.
       if (cache.length <= MAX_PER_BYTE * artefact.length) this.#caches.add(key, cache, cache.length, key);
     } catch {
       // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
