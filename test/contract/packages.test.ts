@@ -332,8 +332,10 @@ describe("code with decorators or JSX", () => {
     }
     class Sizes { @twice two(): number { return 2; } }`;
     assert.equal((await service.run("acme", `${twice}\nreturn new Sizes().two()`)).text, "4");
-    const put = await send("PUT", "/api/tasks/acme/sizes", { json: { code: `${twice}\nexport default () => new Sizes().two()` } });
-    assert.equal(put.status, 201, put.text);
+    const stored = await send("PUT", "/api/tasks/acme/sizes", {
+      json: { code: `${twice}\nexport default () => new Sizes().two()` },
+    });
+    assert.equal(stored.status, 201, stored.text);
     assert.equal((await send("POST", "/api/run/acme/sizes")).text, "4");
     const jsx = "/** @jsx h */\nconst h = (tag) => tag;\nexport default () => {\n  throw new Error(<b/>);\n};";
     const problem = assertProblem(await service.run("acme", jsx), 500, "task_threw");

@@ -64,7 +64,7 @@ export class PackageCaches {
     this.#counts.delete(key);
     try {
       const cache = await cacheOf(packages, await this.#start());
-      // The key is the family, so that no share is smaller than the whole. The least recently made goes first.
+      // An artefact has one cache, so that the share of a family applies to none.
       if (cache.length <= MAX_PER_BYTE * artefact.length) this.#caches.add(key, cache, cache.length, key);
     } catch {
       // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
