@@ -3,7 +3,7 @@ import path from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 
 import type { OpenCounts } from "../limits/stores/embedded/open-files.ts";
-import { SHARED_DATABASES } from "./part.ts";
+import { PACKAGES_DATABASE, SHARED_DATABASES } from "./part.ts";
 
 /** What a backup copies, as the process that copies reaches it. */
 export interface BackupSource {
@@ -42,7 +42,7 @@ export class CopiedDatabases {
    */
   constructor(folder: string, isShared: boolean, isClosed: boolean) {
     this.#folder = folder;
-    this.#names = isShared ? [] : SHARED_DATABASES;
+    this.#names = [...(isShared ? [] : SHARED_DATABASES), PACKAGES_DATABASE];
     if (isClosed) for (const name of this.#names) this.#open.set(name, openToCopy(path.join(folder, name)));
   }
 

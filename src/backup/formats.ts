@@ -1,4 +1,5 @@
 import { COUNTS_VERSION } from "../limits/stores/embedded/records.ts";
+import { PACKAGES_VERSION } from "../packages/package-store.ts";
 import { POLICIES_VERSION } from "../policies/stores/sqlite.ts";
 import { AUDIT_VERSION } from "../records/audit/audit-file.ts";
 import { SCHEMA_VERSION } from "../records/days/day-file.ts";
@@ -22,6 +23,7 @@ const VERSIONS: Readonly<Record<string, number>> = {
   "secrets.sqlite": SECRETS_VERSION,
   "policies.sqlite": POLICIES_VERSION,
   "tasks.sqlite": TASKS_VERSION,
+  "packages.sqlite": PACKAGES_VERSION,
   "audit.sqlite": AUDIT_VERSION,
   "runs/usage.sqlite": USAGE_VERSION,
   "runs/": SCHEMA_VERSION,

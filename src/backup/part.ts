@@ -26,6 +26,9 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 /** The databases that `--redis` replaces, in the order in which they are copied. */
 export const SHARED_DATABASES = ["tasks.sqlite", "tokens.sqlite", "policies.sqlite", "secrets.sqlite"] as const;
 
+/** The database with the locks of inline code, and the packages that administrators have added. Each node has one. */
+export const PACKAGES_DATABASE = "packages.sqlite";
+
 const NAMES: ReadonlySet<string> = new Set([
   ABOUT,
   CHECKSUMS,
@@ -35,6 +38,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "audit.sqlite",
   "runs/usage.sqlite",
   ...SHARED_DATABASES,
+  PACKAGES_DATABASE,
 ]);
 
 /** Whether a backup may contain this name. Every other name in a file is refused, so none leads out of the folder. */

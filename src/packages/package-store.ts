@@ -188,7 +188,7 @@ const STATEMENTS = {
 type Statement = keyof typeof STATEMENTS;
 
 /** The version of the format. */
-const PACKAGES_VERSION = 1;
+export const PACKAGES_VERSION = 1;
 
 const DEFINITION: DatabaseDefinition<Statement> = {
   version: PACKAGES_VERSION,

@@ -98,7 +98,14 @@ describe("a backup of a service under load", () => {
     await mkdir(unpacked);
     execFileSync("tar", ["-xf", tar, "-C", unpacked]);
     const sums = execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: unpacked, encoding: "utf8" });
-    for (const name of ["tokens.sqlite", "secrets.sqlite", "tasks.sqlite", "policies.sqlite", "keys.json"])
+    for (const name of [
+      "tokens.sqlite",
+      "secrets.sqlite",
+      "tasks.sqlite",
+      "policies.sqlite",
+      "packages.sqlite",
+      "keys.json",
+    ])
       assert.match(sums, new RegExp(`^${name}: OK$`, "m"));
     assert.deepEqual((await readdir(files)).toSorted(), ["backup.tar", "data", "tmp", "unpacked"]);
   });

@@ -158,7 +158,7 @@ describe("a backup", () => {
       assert.match(stdout, /with --redis the counts, tokens, secrets, policies and named tasks are in Redis/);
       assert.deepEqual(
         namesIn(tar).filter((name) => !/^(?:runs\/|audit)/.test(name)),
-        ["backup.json", "keys.json", "secrets.key", "admin.token", "SHA256SUMS"],
+        ["backup.json", "packages.sqlite", "keys.json", "secrets.key", "admin.token", "SHA256SUMS"],
       );
       await node.stop();
       assert.equal((await command(["restore", "--from", tar, "--data", other.data])).code, 0);

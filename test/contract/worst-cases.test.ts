@@ -229,7 +229,7 @@ const WORST: readonly Worst[] = [
   },
   {
     name: "code of imports of packages only",
-    status: 403,
+    status: 400,
     make: () => {
       const code = 'import(/*npm:*/"npm:zod@4");'.repeat(37_000);
       return Promise.resolve(() => post("/api/run/worst", code));
