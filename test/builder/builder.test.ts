@@ -87,6 +87,27 @@ describe("an entry", () => {
     assert.deepEqual(user!.import()["seen"], ["inner", 1, 1]);
   });
 
+  it("is built only for the ways in which code asks for it", async () => {
+    registry.publish(
+      "ways",
+      "1.0.0",
+      { "a.mjs": "export default 'import only'", "b.cjs": "module.exports = 'require only'" },
+      {
+        manifest: { exports: { import: "./a.mjs", require: "./b.cjs" } },
+      },
+    );
+    const build = async (...entries: string[]): Promise<[string[], string]> => {
+      const order = orderOf({ ways: "1" });
+      const built = await buildOf(builder, { ...order, set: { ...order.set, entries } });
+      return [Object.keys(evaluated(built)["ways"]!), built.artefact.toString()];
+    };
+    const [imported, text] = await build("ways");
+    assert.deepEqual([imported, text.includes("require only")], [["import"], false]);
+    const [required, other] = await build("require:ways");
+    assert.deepEqual([required, other.includes("import only")], [["require"], false]);
+    assert.deepEqual((await build("require:ways", "ways"))[0], ["import", "require"]);
+  });
+
   it("is evaluated when it is first used, shares modules with others, and is left out if the package does not have it", async () => {
     registry.publish("parts", "1.0.0", {
       "a.js": `globalThis.partsLog = [...(globalThis.partsLog ?? []), "a"]; exports.state = require("./state.js")`,

@@ -23,7 +23,10 @@ describe("the answer of a builder", () => {
       passed,
     );
     assert.deepEqual(lock?.packages, packages.toReversed());
-    assert.deepEqual([lock?.ranges, lock?.entries, lock?.roots], [{ a: "^1" }, ["a", "a/x"], { a: "a@1.0.0" }]);
+    assert.deepEqual(
+      [lock?.ranges, lock?.entries, lock?.roots],
+      [{ a: "^1" }, ["a", "a/x", "require:a", "require:a/x"], { a: "a@1.0.0" }],
+    );
     assert.match(lock?.key ?? "", /^[0-9a-f]{64}$/);
     const other = locked({ is: "built", packages, roots: { a: "a@1.0.0" } }, orderOf({ a: "^1" }), passed);
     assert.notEqual(other?.key, lock?.key);

@@ -32,13 +32,22 @@ export async function openSandboxOf(options: Partial<SandboxOptions>): Promise<S
   return sandboxOf(await openLocalSandbox({ ...RESOURCES, ...options }));
 }
 
-/** Makes an order. @param entries the default is the packages themselves */
+/** Makes an order, for import and for require. The default of `entries` is the packages themselves. */
 export function orderOf(
   ranges: Readonly<Record<string, string>>,
   more: Partial<BuildOrder> & { readonly entries?: readonly string[] } = {},
 ): BuildOrder {
   const { entries = Object.keys(ranges).toSorted(), ...rest } = more;
-  return { set: { ranges, entries }, from: null, update: [], minAgeMs: 0, holder: "test", requestedBy: "jti", ...rest };
+  const both = [...entries, ...entries.map((entry) => `require:${entry}`)];
+  return {
+    set: { ranges, entries: both },
+    from: null,
+    update: [],
+    minAgeMs: 0,
+    holder: "test",
+    requestedBy: "jti",
+    ...rest,
+  };
 }
 
 export function buildOf(builder: Builder, order: BuildOrder): Promise<Built> {
