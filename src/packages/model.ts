@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export interface PackageSet {
   /** A semver range or a tag by the name of each package, such as `{"zod": "^4"}`. */
   readonly ranges: Readonly<Record<string, string>>;
-  /** What may be imported: packages and their sub-paths, such as `["zod", "zod/mini"]`. */
+  /** What code imports or requires: packages and their sub-paths, such as `["require:zod", "zod", "zod/mini"]`. */
   readonly entries: readonly string[];
 }
 

@@ -53,7 +53,8 @@ export function packagesOf(
   const all = [...texts];
   for (const text of all) scan(text, found);
   for (const text of all) found.addRuntimes(text);
-  return found.set(defaultRange);
+  const isRequired = all.some((text) => text.includes("require"));
+  return found.set(defaultRange, isRequired);
 }
 
 /** Calls `found` for each string of a text that may be a specifier. */
@@ -127,7 +128,8 @@ class Names {
     for (const entry of runtimeEntries(text, [...this.#ranges.keys()])) this.#enter(entry);
   }
 
-  set(defaultRange: (name: string) => string): PackageSet | null {
+  /** @param isRequired whether the texts have the word `require`. A build for import alone has half the size. */
+  set(defaultRange: (name: string) => string, isRequired: boolean): PackageSet | null {
     if (this.#ranges.size === 0) return null;
     const names = [...this.#ranges.keys()].toSorted();
     const used = new Set([...this.#entries].map((entry) => packageOf(entry)));
@@ -135,7 +137,7 @@ class Names {
     for (const name of names) if (!used.has(name)) this.#entries.add(name);
     return {
       ranges: Object.fromEntries(names.map((name) => [name, this.#ranges.get(name) ?? defaultRange(name)])),
-      entries: [...this.#entries].toSorted(),
+      entries: [...this.#entries].flatMap((entry) => (isRequired ? [entry, `require:${entry}`] : [entry])).toSorted(),
     };
   }
 }

@@ -21,7 +21,7 @@ describe("packagesOf", () => {
     ["import{z}from'npm:zod@^4.1.0'", { zod: "^4.1.0" }, ["zod"]],
     ['import "npm:zod"', { zod: "*" }, ["zod"]],
     ['export * from "npm:@acme/tools@>=2 <3/parse/csv.js"', { "@acme/tools": ">=2 <3" }, ["@acme/tools/parse/csv.js"]],
-    ["const _ = require(`npm:lodash@latest`)", { lodash: "latest" }, ["lodash"]],
+    ["const _ = require(`npm:lodash@latest`)", { lodash: "latest" }, ["lodash", "require:lodash"]],
     ['await import(/* later */ "npm:date-fns@4/add")', { "date-fns": "4" }, ["date-fns/add"]],
     ['import a from "npm:zod@4"; import b from "npm:zod/mini"', { zod: "4" }, ["zod", "zod/mini"]],
     ['import a from "npm:zod"; import b from "npm:zod@4"; import c from "npm:zod@^4"', { zod: "4" }, ["zod"]],
