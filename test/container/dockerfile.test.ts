@@ -49,13 +49,13 @@ describe("the image that it makes", { skip: whyNoContainer() }, () => {
     image = buildImage();
   });
 
-  it("contains the service and its Node, and no packages, which are in its build", () => {
+  it("contains the service, its Node and esbuild, and no packages, which are in its build", () => {
     const app = path.join(image.rootfs, "app");
     assert.deepEqual(readdirSync(app).toSorted(), ["dist", "node_modules", "package.json", "scripts"]);
     const installed = globSync("{*,@*/*}/package.json", { cwd: path.join(app, "node_modules") }).map((file) =>
       path.dirname(file),
     );
-    assert.deepEqual(installed, [`node-linux-${process.arch}`]);
+    assert.deepEqual(installed.toSorted(), [`@esbuild/linux-${process.arch}`, `node-linux-${process.arch}`]);
   });
 
   it("has the web console in its build", () => {
