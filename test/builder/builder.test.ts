@@ -48,6 +48,13 @@ function evaluate(text: string): unknown {
   return runInThisContext(text);
 }
 
+/** Returns what the package `ways` offers in an artefact, and the text of the artefact. */
+async function waysOf(...entries: string[]): Promise<[string[], string]> {
+  const order = orderOf({ ways: "1" });
+  const built = await buildOf(builder, { ...order, set: { ...order.set, entries } });
+  return [Object.keys(evaluated(built)["ways"]!), built.artefact.toString()];
+}
+
 describe("an entry", () => {
   it("gives what import and require give in Node, for CommonJS and for ES modules", async () => {
     registry.publish("cjs", "1.0.0", {
@@ -96,16 +103,11 @@ describe("an entry", () => {
         manifest: { exports: { import: "./a.mjs", require: "./b.cjs" } },
       },
     );
-    const build = async (...entries: string[]): Promise<[string[], string]> => {
-      const order = orderOf({ ways: "1" });
-      const built = await buildOf(builder, { ...order, set: { ...order.set, entries } });
-      return [Object.keys(evaluated(built)["ways"]!), built.artefact.toString()];
-    };
-    const [imported, text] = await build("ways");
+    const [imported, text] = await waysOf("ways");
     assert.deepEqual([imported, text.includes("require only")], [["import"], false]);
-    const [required, other] = await build("require:ways");
+    const [required, other] = await waysOf("require:ways");
     assert.deepEqual([required, other.includes("import only")], [["require"], false]);
-    assert.deepEqual((await build("require:ways", "ways"))[0], ["import", "require"]);
+    assert.deepEqual((await waysOf("require:ways", "ways"))[0], ["import", "require"]);
   });
 
   it("is evaluated when it is first used, shares modules with others, and is left out if the package does not have it", async () => {
