@@ -80,7 +80,6 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ],
     ["usage acme", /too many arguments .*; the form is: caisson usage/],
     ["limits set token x minute=5", /set when it is issued/],
-    ["limits show token nope", /"nope" is not the jti of a token/],
     ["token issue acme --ttl 1h", /did you mean --expires\?/],
     ["run README.md --env A=1", /params and secrets of its task or token/],
     ["run README.md --json=yes", /--json takes no value/],
@@ -106,6 +105,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
 describe("a command that the service cannot fulfil names what to do", () => {
   const unknown = "9b2f7c1e-4a1d-4f6e-8a55-1f0f6d3e5a55";
   const rows: readonly [words: string, exitCode: number, said: RegExp][] = [
+    ["limits show token nope", 2, /"nope" is not the jti of a token/],
     ["usage --since yesterday", 2, /--since yesterday is not a date, a time, or a duration before now, such as .* 7d/],
     ["usage --since 7d --until 9d", 2, /--since 7d is not before --until 9d/],
     ["limits set container acme minute=0", 2, /from 1 to 1000000000; --none removes all limits/],

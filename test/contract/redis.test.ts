@@ -223,8 +223,8 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
   it("store only their keys, a token, and what they themselves did in their data folders", async () => {
     for (const { data } of homes) {
       const kept = (await readdir(data)).filter((name) => !["keys.json", "secrets.key"].includes(name));
-      const files = kept.filter((name) => !name.startsWith("audit.sqlite"));
-      assert.deepEqual(files.toSorted(byName), ["admin.token", "backup.sock", "lock", "runs"]);
+      const files = kept.filter((name) => !/^(?:audit|packages)\.sqlite/.test(name));
+      assert.deepEqual(files.toSorted(byName), ["admin.token", "backup.sock", "lock", "packages", "runs"]);
     }
   });
 

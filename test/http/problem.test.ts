@@ -22,13 +22,18 @@ function challenge(code: ProblemCode): string | undefined {
 describe("a problem document", () => {
   it("contains status, title and fault of its code, for every code", () => {
     for (const [code, { status, fault, title }] of Object.entries(PROBLEMS)) {
-      const problem = new Problem(code as ProblemCode, "what happened");
-      const expected = { type: `/errors#${code}`, title, status, detail: "what happened", code };
+      const problem = new Problem(code as ProblemCode, "what happened", { hint: "what to do" });
+      const expected = { type: `/errors#${code}`, title, status, detail: "what happened", code, hint: "what to do" };
       assert.deepEqual(documentOf(problem), expected);
       assert.equal(problemAnswer(problem).status, status);
       assert.equal(headerOf(problem, "Content-Type"), "application/problem+json");
       assert.equal(headerOf(problem, "Caisson-Fault"), fault);
     }
+  });
+
+  it("has the help of its code as its hint, if the text of the error says no more", () => {
+    const { hint } = documentOf(new Problem("container_busy", "no"));
+    assert.equal(hint, PROBLEMS.container_busy.help);
   });
 
   it("contains the optional members that are set, and no others", () => {
