@@ -79,6 +79,14 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "The parsed text is empty, or its end is missing. A request without a body has no JSON; for an answer of fetch, await response.text() shows its text.",
   },
   {
+    pattern: /^"\[object Object\]" is not valid JSON$/,
+    hint: "The value is an object already, as context.body and context.data are: use it without JSON.parse.",
+  },
+  {
+    pattern: /^"undefined" is not valid JSON$/,
+    hint: "The value is undefined. A request without data has no context.body; with data, it is parsed already: leave JSON.parse out.",
+  },
+  {
     pattern: / is not valid JSON$|^Expected .* in JSON at position /,
     hint: "The parsed text is not JSON. For an answer of fetch, await response.text() shows it.",
   },

@@ -9,6 +9,8 @@ const KEYWORDS =
 /** A word that begins a statement, so that it cannot stand in an object, in brackets or in a call. */
 const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch|try|do)$/;
 const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
+/** A longer line is not looked at, because other runs of the guest wait meanwhile. */
+const MAX_LINE = 16 * 1024;
 const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
 /** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */
@@ -20,6 +22,7 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     if (exported !== undefined) return `Declare ${exported} in the code, or remove it from the export.`;
     if (/does not provide an export named/.test(message))
       return "Import a name that the module exports, or export the name there.";
+    if (hasLostLines(text)) return LOST_LINES;
     if (!position) return undefined;
     const at = offsetOf(text, position);
     const scanned = scanTokens(text.slice(0, at));
@@ -28,6 +31,15 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
+}
+
+const LOST_LINES =
+  "The text has one line only, as curl sends a file with -d or --data: send it with --data-binary @task.js, which keeps the line breaks.";
+
+/** Whether the text looks like several lines whose line breaks were removed: a comment swallows the rest, or statements touch. */
+function hasLostLines(text: string): boolean {
+  if (text.length > MAX_LINE || /[\r\n]/.test(text.trimEnd())) return false;
+  return /[\w;)}] *\/\/ *\w/.test(text) || /[\w"')\]](?:const|let|var|return|import|export) [\w{$]/.test(text);
 }
 
 function hintAt(text: string, at: number, message: string, { tokens, open }: Scanned): string | undefined {

@@ -21,7 +21,7 @@ const GLOBALS =
   "console fetch JSON Math Object Array Promise String Number Boolean Date Map Set RegExp Error URL URLSearchParams Response Request Headers Buffer process crypto require module exports setTimeout setInterval clearTimeout structuredClone context undefined return function async await const let typeof".split(
     " ",
   );
-const { getOwnPropertyNames } = Object;
+const { getOwnPropertyNames, hasOwn: isOwn } = Object;
 const OWNERS = [
   Array.prototype,
   String.prototype,
@@ -35,6 +35,22 @@ const OWNERS = [
   Object,
   Array,
   Promise,
+];
+
+/** Which values have a function. The first that has it decides. */
+const KINDS: readonly { prototype: object; hint: string }[] = [
+  {
+    prototype: Array.prototype,
+    hint: "Only a list has NAME, and the value is none: Array.from(value) makes one of a Set or a Map, Object.values(value) of an object, and split of a text.",
+  },
+  { prototype: Number.prototype, hint: "Only a number has NAME: write Number(value) if the value is a text." },
+  { prototype: Date.prototype, hint: "Only a date has NAME: write new Date(value) if the value is a time." },
+  {
+    prototype: String.prototype,
+    hint: "Only a text has NAME: write String(value), or JSON.stringify(value) for an object.",
+  },
+  { prototype: Promise.prototype, hint: "Only a promise has NAME, and the value is none: use the value itself." },
+  { prototype: Map.prototype, hint: "Only a Map has NAME: read a member of an object as value[name]." },
 ];
 
 /**
@@ -84,13 +100,21 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
     if (isAwaited && made.test(text))
       return `Perhaps ${owner} is a promise: write await in front of the call that makes it.`;
   }
+  if (isOwn(Array.prototype, name) && isOwn(String.prototype, name))
+    return `Only a list or a text has ${name}: console.log shows the value.`;
+  for (let index = 0; index < KINDS.length; index += 1) {
+    const { prototype, hint } = KINDS[index]!;
+    if (isOwn(prototype, name)) return hint.replace("NAME", () => name);
+  }
   const known: string[] = [];
   for (let index = 0; index < OWNERS.length; index += 1) {
     const names = getOwnPropertyNames(OWNERS[index]);
     for (let at = 0; at < names.length; at += 1) known[known.length] = names[at]!;
   }
   const near = nearName(name, known);
-  if (near !== null) return `Did you mean ${near}?`;
+  // Names of functions resemble each other: getName is no misspelt getDate.
+  if (near !== null && (name.length >= 8 || distance(name.toLowerCase(), near.toLowerCase()) < 2))
+    return `Did you mean ${near}?`;
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 

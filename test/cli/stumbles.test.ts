@@ -82,6 +82,8 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["limits set token x minute=5", /set when it is issued/],
     ["token issue acme --ttl 1h", /did you mean --expires\?/],
     ["run README.md --env A=1", /params and secrets of its task or token/],
+    ["run README.md demo", /run takes one file; .* caisson run README\.md --container demo/],
+    ["run demo README.md", /run takes one file; .* caisson run README\.md --container demo/],
     ["run README.md --json=yes", /--json takes no value/],
     ["run test", /test is a folder; .*caisson deploy test/],
     ["run 6*7", /there is no file 6\*7 in .*; if this is code, write it to stdin/],

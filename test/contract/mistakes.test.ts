@@ -159,7 +159,7 @@ describe("a wrong path", () => {
     const others: readonly [string, RegExp][] = [
       ["/sse", /\/mcp\/\{container\}/],
       ["/api/logs/acme", /GET \/api\/runs\/\{container\} lists the runs/],
-      ["/api/containers/acme/stop", /\/suspend ends its runs/],
+      ["/api/containers/acme/stop", /\/suspend refuses new runs; with \?now=true/],
       ["/api/containers/acme/start", /\/resume/],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],

@@ -144,8 +144,16 @@ describe("a source as the body", () => {
 
   it("is rejected with what to do", async () => {
     const faulty: [Promise<Answer>, string, RegExp][] = [
-      [send("bad", "text/javascript", "1", { secrets: '{"A":"b"}' }), "request_invalid", /secrets cannot be in the query/],
-      [send("bad", "text/javascript", "1", { code: "2" }), "request_invalid", /code (?:is not a parameter|cannot be in the query)/],
+      [
+        send("bad", "text/javascript", "1", { secrets: '{"A":"b"}' }),
+        "request_invalid",
+        /secrets cannot be in the query/,
+      ],
+      [
+        send("bad", "text/javascript", "1", { code: "2" }),
+        "request_invalid",
+        /code (?:is not a parameter|cannot be in the query)/,
+      ],
       [send("bad", "text/javascript", "1", { detial: "true" }), "request_invalid", /detial is not a parameter/],
       [send("bad", "text/javascript", "1", { params: '{"a":1,"a":2}' }), "request_invalid", /twice|more than once/],
       [send("bad", "text/javascript", "1", { public: "yes" }), "request_invalid", /public must be true or false/],

@@ -112,6 +112,11 @@ function refuseContradictions(
     throw new UsageError("name a file, such as caisson run task.ts, or a deployed task with --task");
   if (isBundled && file === "-")
     throw new UsageError("--bundle needs a file, because imports are resolved from its folder");
+  const word = esbuildFlags.find((each) => !each.startsWith("-"));
+  if (!isBundled && word !== undefined) {
+    const [name, container] = existsSync(word) ? [word, file] : [file, word];
+    throw new UsageError(`run takes one file; for a container, write: caisson run ${name} --container ${container}`);
+  }
   if (!isBundled && esbuildFlags.length > 0)
     throw new UsageError(`${esbuildFlags.join(" ")} is for esbuild; add --bundle`);
   if (task === undefined) return;

@@ -10,7 +10,7 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
   },
   {
     path: /^\/api\/containers\/[^/]+\/(?:stop|pause|disable|kill|block)$/,
-    hint: "POST /api/containers/{container}/suspend ends its runs and refuses new ones.",
+    hint: "POST /api/containers/{container}/suspend refuses new runs; with ?now=true it also ends those in flight.",
   },
   {
     path: /^\/api\/containers\/[^/]+\/(?:start|enable|unpause|unblock|continue)$/,
