@@ -50,7 +50,7 @@ export interface PackageParts {
 /** Opens the locks and the artefacts of the data folder, and puts a queue in front of the builder. */
 export function openPackages(config: Config, { folder, registries, sandbox, egress, log }: PackageParts): OpenPackages {
   const builder = openBuilder({ ...registries, sandbox, egress, deadlineMs: config.packagesTime });
-  const builds: Builds = { duration: new Histogram(), outcomes: new Map() };
+  const builds: Builds = { duration: new Histogram(), outcomes: new Map([["built", 0]]) };
   const queue = new BuildQueue(builder, {
     timeMs: config.packagesTime,
     onBuilt: (report) => {

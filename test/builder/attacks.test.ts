@@ -6,6 +6,8 @@ import { gzipSync } from "node:zlib";
 
 import type { Builder } from "../../src/packages/model.ts";
 import { closedPort, serveTcp } from "../egress/puppet-network.ts";
+import { isLong } from "../long.ts";
+import { seeded } from "../seeded.ts";
 import { buildOf, evaluated, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
 import { tarballOf, tarOf } from "./tar.ts";
 import { TestRegistry } from "./test-registry.ts";
@@ -26,8 +28,17 @@ after(async () => {
   registry.close();
 });
 
+const random = seeded();
+const SEED = `SEED=${random.seed}`;
+
+/** Each attack starts builders. A short run makes about half of them. */
+function itIfDrawn(title: string, attack: (context: TestContext) => Promise<void>): void {
+  const isDrawn = isLong || random.below(2) === 0;
+  it(title, { skip: !isDrawn && `not drawn; LONG=1 makes all of them (${SEED})` }, attack);
+}
+
 describe("a hostile registry or package", () => {
-  it("cannot pass other bytes than it states", async () => {
+  itIfDrawn("cannot pass other bytes than it states", async () => {
     registry.publish("lies", "1.0.0", CODE, { dist: { integrity: `sha512-${"A".repeat(86)}==` } });
     registry.publish("lies-weakly", "1.0.0", CODE, { dist: { integrity: undefined, shasum: "0".repeat(40) } });
     for (const name of ["lies", "lies-weakly"]) {
@@ -43,7 +54,7 @@ describe("a hostile registry or package", () => {
     await refused(orderOf({ changes: "1" }, { from: lock }), "packages_failed", /has other bytes/);
   });
 
-  it("cannot use the names of JavaScript's own members", async () => {
+  itIfDrawn("cannot use the names of JavaScript's own members", async () => {
     registry.publish(
       "constructor",
       "1.0.0",
@@ -69,7 +80,7 @@ describe("a hostile registry or package", () => {
     assert.equal(evaluated(await buildOf(builder, orderOf({ polluting: "1" })))["polluting"]!.require(), 1);
   });
 
-  it("cannot stop the service with huge ranges, many dependencies, or descriptions that are none", async () => {
+  itIfDrawn("cannot stop the service with huge ranges, many dependencies, or descriptions that are none", async () => {
     const huge = "1 || ".repeat(MIB);
     registry.publish("huge", "1.0.0", CODE, { manifest: { dependencies: { leaf: huge } } });
     await refused(orderOf({ huge: "1" }), "packages_failed", /huge has dependencies that cannot be read/);
@@ -89,7 +100,7 @@ describe("a hostile registry or package", () => {
     }
   });
 
-  it("cannot unpack outside, or without end", async () => {
+  itIfDrawn("cannot unpack outside, or without end", async () => {
     const manifest = { path: "package/package.json", content: "{}" };
     const outside = gzipSync(tarOf([manifest, { path: "package/../../../etc/x", content: "x" }]));
     registry.publish("outside", "1.0.0", {}, { tarball: outside });
@@ -107,7 +118,7 @@ describe("a hostile registry or package", () => {
     await refused(orderOf({ linked: "1" }), "packages_failed", /no module with its own name/);
   });
 
-  it("cannot make the service ask a stranger for the packages of a scope", async (t) => {
+  itIfDrawn("cannot make the service ask a stranger for the packages of a scope", async (t) => {
     const acme = await openRegistry(t);
     acme.publish(
       "@acme/tools",
@@ -136,7 +147,7 @@ describe("a hostile registry or package", () => {
     await scoped.close();
   });
 
-  it("cannot lead the service to private places, and gets no credential for another host", async (t) => {
+  itIfDrawn("cannot lead the service to private places, and gets no credential for another host", async (t) => {
     const inner = createServer((request, response) => response.end(request.headers.authorization ?? "no credential"));
     inner.listen(0, "127.0.0.1");
     await once(inner, "listening");
@@ -173,7 +184,7 @@ describe("a hostile registry or package", () => {
 });
 
 describe("a registry that fails", () => {
-  it("is reported, whether it does not answer, refuses, disappears in the middle, or is slow", async (t) => {
+  itIfDrawn("is reported, whether it does not answer, refuses, disappears in the middle, or is slow", async (t) => {
     const away = await openRegistry(t);
     away.publish("half", "1.0.0", CODE);
     away.instead.set("/half/-/half-1.0.0.tgz", (_, response) => {
@@ -205,7 +216,7 @@ describe("a registry that fails", () => {
     await Promise.all([failing.close(), hurried.close(), gone.close()]);
   });
 
-  it("cannot send without end", async (t) => {
+  itIfDrawn("cannot send without end", async (t) => {
     const endless = await openRegistry(t);
     const piece = Buffer.alloc(MIB);
     endless.instead.set("/endless", (_, response) => {
@@ -250,7 +261,7 @@ function answer(name: string): string {
 }
 
 describe("a builder that was taken over", () => {
-  it("cannot make the lock of another set", async () => {
+  itIfDrawn("cannot make the lock of another set", async () => {
     registry.publish("victim", "1.0.0", CODE).publish("evil", "1.0.0", CODE);
     const lying = await realBuilder(registry, { program: takenOver(answer("victim")) });
     await assert.rejects(buildOf(lying, orderOf({ victim: "1" })), /the builder's answer was refused/);
@@ -262,7 +273,7 @@ describe("a builder that was taken over", () => {
     await Promise.all([lying.close(), poisoning.close()]);
   });
 
-  it("reaches nothing but packages at their registries", async (t) => {
+  itIfDrawn("reaches nothing but packages at their registries", async (t) => {
     let reached = 0;
     const { port } = await serveTcp(t, () => void reached++);
     registry.requests.length = 0;
@@ -301,32 +312,35 @@ describe("a builder that was taken over", () => {
     await hostile.close();
   });
 
-  it("ends alone if it lies about its form, ends itself, asks or returns without end, or does nothing", async () => {
-    const cases: [body: string, detail: RegExp][] = [
-      ["return 1;", /ended before it had an answer/],
-      ["async function* none() { yield Buffer.from('{') } return none();", /was refused/],
-      ["async function* much() { for (;;) yield Buffer.alloc(65536) } return much();", /returned too much/],
-      ["process.reallyExit(3);", /ended before it had an answer/],
-      [
-        "require('node:fs').writeSync(3, 'forged'.repeat(99)); return new Promise(() => {});",
-        /ended before it had an answer/,
-      ],
-      [
-        "for (let asked = 0; ; asked++) if ((await get('/packument/evil')).status === 413) return reply({ is: 'failed', code: 'packages_too_large', detail: 'after ' + asked, hint: null });",
-        /after 1000/,
-      ],
-    ];
-    for (const [body, detail] of cases) {
-      const hostile = await realBuilder(registry, { program: takenOver(body) });
-      await assert.rejects(buildOf(hostile, orderOf({ evil: "1" })), detail, body);
-      await hostile.close();
-    }
-    const looping = await realBuilder(registry, { program: takenOver("for (;;);"), deadlineMs: 1_000 });
-    await assert.rejects(buildOf(looping, orderOf({ evil: "1" })), /within 1 s/);
-    await looping.close();
-    // The next build is not disturbed.
-    assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ evil: "1" }))), ["evil@1.0.0"]);
-  });
+  itIfDrawn(
+    "ends alone if it lies about its form, ends itself, asks or returns without end, or does nothing",
+    async () => {
+      const cases: [body: string, detail: RegExp][] = [
+        ["return 1;", /ended before it had an answer/],
+        ["async function* none() { yield Buffer.from('{') } return none();", /was refused/],
+        ["async function* much() { for (;;) yield Buffer.alloc(65536) } return much();", /returned too much/],
+        ["process.reallyExit(3);", /ended before it had an answer/],
+        [
+          "require('node:fs').writeSync(3, 'forged'.repeat(99)); return new Promise(() => {});",
+          /ended before it had an answer/,
+        ],
+        [
+          "for (let asked = 0; ; asked++) if ((await get('/packument/evil')).status === 413) return reply({ is: 'failed', code: 'packages_too_large', detail: 'after ' + asked, hint: null });",
+          /after 1000/,
+        ],
+      ];
+      for (const [body, detail] of cases) {
+        const hostile = await realBuilder(registry, { program: takenOver(body) });
+        await assert.rejects(buildOf(hostile, orderOf({ evil: "1" })), detail, body);
+        await hostile.close();
+      }
+      const looping = await realBuilder(registry, { program: takenOver("for (;;);"), deadlineMs: 1_000 });
+      await assert.rejects(buildOf(looping, orderOf({ evil: "1" })), /within 1 s/);
+      await looping.close();
+      // The next build is not disturbed.
+      assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ evil: "1" }))), ["evil@1.0.0"]);
+    },
+  );
 });
 
 async function openRegistry(t: TestContext): Promise<TestRegistry> {

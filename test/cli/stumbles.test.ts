@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 
 import { containerRecord, limitRecord } from "../contract/record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { drawn } from "../seeded.ts";
 import { command, type Ended } from "./command.ts";
 
 /** A user without rights, where the tests are root. */
@@ -95,7 +96,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["serve --config README.md", /cannot be read: [^]*; JSON has names and texts in double quotes/],
     ["whoami --url 127.0.0.1:9", /is not a URL of https or http; did you mean http:\/\/127\.0\.0\.1:9\?/],
   ];
-  for (const [words, said] of rows) {
+  for (const [words, said] of drawn("wrong words", rows, 20)) {
     it(words, async () => {
       const { code, stderr } = await command(words.split(" "));
       assert.equal(code, 2);
@@ -121,7 +122,7 @@ describe("a command that the service cannot fulfil names what to do", () => {
     ["logs acme --status failed", 0, /no run of acme on record is selected[^]*threw, .*[^]*--failed selects all/],
     ["logs acme", 0, /no run of acme is on record/],
   ];
-  for (const [words, exitCode, said] of rows) {
+  for (const [words, exitCode, said] of drawn("wrong commands", rows, 10)) {
     it(words, async () => {
       const { code, stderr } = await caisson(...words.split(" "));
       assert.equal(code, exitCode, stderr);

@@ -6,6 +6,8 @@ import path from "node:path";
 
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
+import { drawn } from "../seeded.ts";
+
 /** Without these, Chromium looks for hosts of its vendor. */
 const ARGUMENTS = [
   ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
@@ -85,16 +87,23 @@ function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
+const VIEWS = [
+  ["light", WIDE],
+  ["light", NARROW],
+  ["dark", WIDE],
+  ["dark", NARROW],
+] as const;
+let views: readonly (typeof VIEWS)[number][] | null = null;
+
 /** Checks what a page shows now, light and dark, on a wide screen and on a phone: axe-core, and that nothing is cut off. */
-export async function checkInAllThemes(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const viewport of [WIDE, NARROW]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize(viewport);
-      const what = [name, colorScheme, viewport.width];
-      assert.deepEqual([...what, await findings(page), await overflow(page)], [...what, [], 0]);
-      await keepScreenshot(page, `${name}-${colorScheme}-${viewport.width}`);
-    }
+export async function checkInThemes(page: Page, name: string): Promise<void> {
+  views ??= drawn("themes and widths", VIEWS, 2);
+  for (const [colorScheme, viewport] of views) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
+    const what = [name, colorScheme, viewport.width];
+    assert.deepEqual([...what, await findings(page), await overflow(page)], [...what, [], 0]);
+    await keepScreenshot(page, `${name}-${colorScheme}-${viewport.width}`);
   }
   await page.setViewportSize(WIDE);
 }

@@ -10,7 +10,7 @@ import { freePort } from "../ports.ts";
 import { missing } from "../redis/server.ts";
 import { serveBelowPath } from "./below-path.ts";
 import {
-  checkInAllThemes,
+  checkInThemes,
   findings,
   openBrowser,
   openConsole,
@@ -198,7 +198,7 @@ describe("every page", () => {
     const { page } = tab;
     for (const name of PAGES) {
       await openPage(page, name);
-      await checkInAllThemes(page, name.toLowerCase());
+      await checkInThemes(page, name.toLowerCase());
     }
     const jti = jtiOf(service.admin);
     const { runs } = (await service.request("GET", "/api/runs?container=other")).json() as {
@@ -212,11 +212,11 @@ describe("every page", () => {
       ["run", `runs/other/${runs[0]!.run}`, runs[0]!.run],
     ] as const) {
       await openPlace(page, place, heading);
-      await checkInAllThemes(page, name);
+      await checkInThemes(page, name);
     }
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
-    await checkInAllThemes(page, "sign-in");
+    await checkInThemes(page, "sign-in");
     assert.deepEqual(tab.complaints, []);
   });
 

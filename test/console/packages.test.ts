@@ -7,7 +7,7 @@ import { TestRegistry } from "../builder/test-registry.ts";
 import { assertProblem } from "../contract/problem.ts";
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import {
-  checkInAllThemes,
+  checkInThemes,
   openBrowser,
   openConsole,
   openPage,
@@ -60,13 +60,13 @@ it("a package is refused until an administrator allows it, and then it is built 
   await page.getByRole("button", { name: "Build", exact: true }).click();
   await page.getByText("Built double@1.0.0: 2 packages").waitFor({ timeout: 30_000 });
   await page.getByRole("region", { name: "Built packages" }).getByRole("cell", { name: "double 1.0.0" }).waitFor();
-  await checkInAllThemes(page, "packages");
+  await checkInThemes(page, "packages");
   await page.getByRole("link", { name: "Its lock" }).click();
   await page
     .getByRole("region", { name: "Packages of the lock" })
     .getByRole("row", { name: /double.*half@1.0.0/ })
     .waitFor();
-  await checkInAllThemes(page, "lock");
+  await checkInThemes(page, "lock");
 
   await openPage(page, "Playground");
   await page.getByRole("button", { name: "Run", exact: true }).click();

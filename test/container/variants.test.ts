@@ -25,9 +25,9 @@ const AT_ONCE = 3;
 const random = seeded();
 const SEED = `SEED=${random.seed}`;
 
-/** A short run makes about a third of these tests. */
+/** A short run makes about a quarter of these tests. */
 function itIfDrawn(title: string, test: () => Promise<void>): void {
-  const isDrawn = isLong || random.below(3) === 0;
+  const isDrawn = isLong || random.below(4) === 0;
   it(title, { skip: !isDrawn && `not drawn; LONG=1 makes all of them (${SEED})` }, test);
 }
 

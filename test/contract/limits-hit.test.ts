@@ -11,7 +11,7 @@ const LIMITS = {
   /** So long that a busy machine reaches every other limit first. */
   wall: "60s",
   stream: "3s",
-  block: "1s",
+  block: "3s",
   cpu: "0.5",
   memory: "256MiB",
   thread: "24",

@@ -12,6 +12,7 @@ import { type Home, leave, makeHome, NO_WALL, type Service, startService } from 
 import { isLong } from "../long.ts";
 import { freePort } from "../ports.ts";
 import { startRedis } from "../redis/server.ts";
+import { drawn } from "../seeded.ts";
 import { startModel } from "./model.ts";
 import { type Block, blocksOf, pages } from "./page-blocks.ts";
 import { expected, outputsOf, scriptOf, type Step, stepsOf } from "./page-script.ts";
@@ -94,9 +95,18 @@ after(async () => {
   await leave(shared, home);
 });
 
-for (const { page, blocks } of all) {
-  const usable = blocks.filter(({ language }) => SHELL.has(language) || (CODE.has(language) && !hasExamples(page)));
-  if (usable.length > 0) it(`the commands of ${page} do what it says`, () => checkPage(usable, WITH_NPM.has(page)));
+const withCommands = all
+  .map(({ page, blocks }) => ({
+    page,
+    usable: blocks.filter(({ language }) => SHELL.has(language) || (CODE.has(language) && !hasExamples(page))),
+  }))
+  .filter(({ usable }) => usable.length > 0);
+const others = withCommands.filter(({ page }) => !WITH_NPM.has(page));
+const selected = new Set(drawn("pages with commands", others, Math.ceil(others.length / 2)));
+for (const each of withCommands) {
+  const { page, usable } = each;
+  if (WITH_NPM.has(page) || selected.has(each))
+    it(`the commands of ${page} do what it says`, () => checkPage(usable, WITH_NPM.has(page)));
 }
 
 /** Whether the code of a page is tested by the examples of the client. */
