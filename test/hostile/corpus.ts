@@ -133,7 +133,10 @@ function start(level: string, home: Home, ending: Ending, { flags }: Canaries): 
 
 /** The programs of all guests. The files of a guest at the level `confined` are hard links to them. */
 function digestOf(folder: string): string {
-  const ofGuests = ["jail/roots", "guests"].map((roots) => path.join(folder, `caisson-run-*/${roots}/**`));
+  // A text that needs a transform makes the service put esbuild into the jail.
+  const ofGuests = ["jail/roots", "jail/template/esbuild", "jail/esbuild-roots", "guests"].map((roots) =>
+    path.join(folder, `caisson-run-*/${roots}{,/**}`),
+  );
   const files = globSync(path.join(folder, "**"), { exclude: ofGuests, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name));
