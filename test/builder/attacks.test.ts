@@ -31,9 +31,9 @@ after(async () => {
 const random = seeded();
 const SEED = `SEED=${random.seed}`;
 
-/** Each attack starts builders. A short run makes about half of them. */
+/** Each attack starts builders. A short run makes about a third of them. */
 function itIfDrawn(title: string, attack: (context: TestContext) => Promise<void>): void {
-  const isDrawn = isLong || random.below(2) === 0;
+  const isDrawn = isLong || random.below(3) === 0;
   it(title, { skip: !isDrawn && `not drawn; LONG=1 makes all of them (${SEED})` }, attack);
 }
 

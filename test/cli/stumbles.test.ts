@@ -96,7 +96,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["serve --config README.md", /cannot be read: [^]*; JSON has names and texts in double quotes/],
     ["whoami --url 127.0.0.1:9", /is not a URL of https or http; did you mean http:\/\/127\.0\.0\.1:9\?/],
   ];
-  for (const [words, said] of drawn("wrong words", rows, 20)) {
+  for (const [words, said] of drawn("wrong words", rows, 12)) {
     it(words, async () => {
       const { code, stderr } = await command(words.split(" "));
       assert.equal(code, 2);
@@ -122,7 +122,7 @@ describe("a command that the service cannot fulfil names what to do", () => {
     ["logs acme --status failed", 0, /no run of acme on record is selected[^]*threw, .*[^]*--failed selects all/],
     ["logs acme", 0, /no run of acme is on record/],
   ];
-  for (const [words, exitCode, said] of drawn("wrong commands", rows, 10)) {
+  for (const [words, exitCode, said] of drawn("wrong commands", rows, 6)) {
     it(words, async () => {
       const { code, stderr } = await caisson(...words.split(" "));
       assert.equal(code, exitCode, stderr);

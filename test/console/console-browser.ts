@@ -97,7 +97,7 @@ let views: readonly (typeof VIEWS)[number][] | null = null;
 
 /** Checks what a page shows now, light and dark, on a wide screen and on a phone: axe-core, and that nothing is cut off. */
 export async function checkInThemes(page: Page, name: string): Promise<void> {
-  views ??= drawn("themes and widths", VIEWS, 2);
+  views ??= drawn("themes and widths", VIEWS, 1);
   for (const [colorScheme, viewport] of views) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(viewport);

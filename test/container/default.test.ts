@@ -33,7 +33,7 @@ describe("a default container", { skip: whyNoContainer(), concurrency: Object.ke
   });
 
   // The tests of one way share a container and must run in order.
-  const ways = drawn("ways to start the container", Object.entries(WAYS), 2);
+  const ways = drawn("ways to start the container", Object.entries(WAYS), 1);
   const attacked = drawn("ways to start the container for the attacks", Object.keys(Object.fromEntries(ways)), 1);
   for (const [way, flags] of ways) {
     describe(way, { concurrency: 1 }, () => holdWay(() => image, flags, attacked.includes(way)));

@@ -124,7 +124,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 /** The same cases at each level. */
-const SELECTED = drawn("cases of all levels", Object.entries(CASES), 12);
+const SELECTED = drawn("cases of all levels", Object.entries(CASES), 8);
 
 /** Results, streams, errors, modules and later output come from the guest. The isolation level must not change them. */
 function testLevel(level: string, started: string, make: () => Promise<Home>, skip: string | false): void {

@@ -15,7 +15,7 @@ const STALL_MS = 50;
 /** The service causes the same delay each time. A garbage collection or a page fault does not repeat. */
 const ATTEMPTS = 8;
 /** The worst cases of a short run. */
-const DRAWN = 16;
+const DRAWN = 10;
 
 let service: Service;
 let probe: StallProbe;
