@@ -18,6 +18,7 @@ const LEAVES = [
   "nearest",
   "next-turn",
   "package-names",
+  "thread-programs",
   "units",
 ];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -141,6 +142,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   nearest: [],
   "next-turn": [],
   "package-names": [],
+  "thread-programs": [],
   units: [],
 };
 

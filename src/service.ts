@@ -38,6 +38,7 @@ import { drained, listen, listeningPorts, urlOf } from "./http/listen-and-drain.
 import { createListener } from "./http/listener.ts";
 import { loadMcp } from "./http/mcp/load-mcp.ts";
 import { OpenConnections } from "./http/open-connections.ts";
+import { openApiJson } from "./http/openapi/load-document.ts";
 import { Proxies } from "./http/proxies.ts";
 import { RequestShare } from "./http/request-share.ts";
 import { ActiveRuns } from "./http/run/active-runs.ts";
@@ -72,6 +73,7 @@ import { Launches } from "./telemetry/metrics/launches.ts";
 import { readMetricsToken } from "./telemetry/metrics/read-token.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
+import { copyThreadPrograms } from "./thread-programs.ts";
 import { ensureAdminToken } from "./tokens/admin-token.ts";
 import type { Caller } from "./tokens/caller.ts";
 import { CheckRate } from "./tokens/check-rate.ts";
@@ -313,7 +315,9 @@ async function wire(
   const openConnections = new OpenConnections(server);
   // What is loaded later must be loaded now if the service's user cannot read it.
   if (identity && !(await isReadable(import.meta.filename, identity))) {
-    await Promise.all([history.threads.load(), loadExposition(), loadApi(), loadMcp(), consoleFiles()]);
+    closers.use(await copyThreadPrograms(path.resolve(history.folder)));
+    await giveFolder(history.folder, identity);
+    await Promise.all([history.threads.load(), loadExposition(), loadApi(), loadMcp(), openApiJson(), consoleFiles()]);
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);

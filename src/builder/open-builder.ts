@@ -34,7 +34,9 @@ const NEWLINE = 0x0a;
 /** Opens the builder. Nothing is started or loaded before the first order. */
 export function openBuilder(options: BuilderOptions): Builder {
   const { now = Date.now, deadlineMs = DEADLINE_MS } = options;
-  const version = `${ARTEFACTS}-esbuild-${findEsbuild()?.version ?? "none"}`;
+  // Looked for now: a service that gives up root may not be able to read the folder later.
+  const esbuild = findEsbuild();
+  const version = `${ARTEFACTS}-esbuild-${esbuild?.version ?? "none"}`;
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
   let program: Promise<Buffer> | null = null;
@@ -45,7 +47,7 @@ export function openBuilder(options: BuilderOptions): Builder {
     ms: number,
     signal: AbortSignal,
   ): Promise<Whole> => {
-    if (!findEsbuild()) {
+    if (!esbuild) {
       const hint = `The operator must install esbuild; ${INSTALL_ESBUILD}.`;
       throw new Problem("packages_unavailable", "packages cannot be built here: esbuild is not installed", { hint });
     }

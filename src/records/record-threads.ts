@@ -1,11 +1,8 @@
 import { randomUUID } from "node:crypto";
-import path from "node:path";
 
+import { threadProgram } from "../thread-programs.ts";
 import { type Channel, RequestThread } from "./request-thread.ts";
 
-const EXTENSION = path.extname(import.meta.filename);
-const WRITER = path.join(import.meta.dirname, `writer-thread${EXTENSION}`);
-const READER = path.join(import.meta.dirname, `reader-thread${EXTENSION}`);
 /** The time after which a read is given up. Each read ends long before, unless the disk does not answer. */
 const READ_MS = 15_000;
 
@@ -30,8 +27,11 @@ export class RecordThreads {
   constructor(folder: string) {
     const data: RecordThreadData = { folder, process: randomUUID() };
     // Without a bound: a writer that waits for a slow disk must not begin again.
-    this.#writer = new RequestThread(WRITER, { data });
-    this.#reader = new RequestThread(READER, { data, mostMs: READ_MS });
+    this.#writer = new RequestThread(() => threadProgram(import.meta.dirname, "writer-thread"), { data });
+    this.#reader = new RequestThread(() => threadProgram(import.meta.dirname, "reader-thread"), {
+      data,
+      mostMs: READ_MS,
+    });
   }
 
   /** Starts the threads before their first requests, for a service that cannot read their programs later. */

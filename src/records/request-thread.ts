@@ -63,7 +63,8 @@ interface Job {
  * go to the next thread.
  */
 export class RequestThread {
-  readonly #program: string;
+  /** Returns the file of its program. It is called at each start of the thread. */
+  readonly #program: () => string;
   readonly #options: ThreadOptions;
   readonly #ready = Promise.withResolvers<void>();
   readonly #urgent: Job[] = [];
@@ -76,7 +77,7 @@ export class RequestThread {
   /** Why no thread takes requests, or null. */
   #closed: ThreadFault | null = null;
 
-  constructor(program: string, options: ThreadOptions) {
+  constructor(program: () => string, options: ThreadOptions) {
     this.#program = program;
     this.#options = options;
   }
@@ -135,7 +136,7 @@ export class RequestThread {
   #start(): Worker | null {
     this.#isLoaded = false;
     try {
-      const thread = new Worker(this.#program, {
+      const thread = new Worker(this.#program(), {
         workerData: this.#options.data,
         resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: NEW_OBJECTS_MB },
         env: { ...process.env, ...compileCache() },

@@ -6,12 +6,12 @@ import { after, before, describe, it } from "node:test";
 
 import { containerRecord, limitRecord } from "../contract/record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { whyNoUser } from "../contract/user.ts";
 import { drawn } from "../seeded.ts";
 import { command, type Ended } from "./command.ts";
 
 /** A user without rights, where the tests are root. */
 const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
 
 let home: Home;
 let service: Service;
@@ -224,7 +224,7 @@ describe("run", () => {
     assert.match(stderr, /no administrative token: .*\(the file does not exist\)/);
   });
 
-  it("says whether the administrative token is forbidden", { skip: !isRoot }, async () => {
+  it("says whether the administrative token is forbidden", { skip: whyNoUser() }, async () => {
     const words = ["run", await write("two.js", "1"), "--data", home.data];
     const { stderr } = await command(words, {}, NOBODY);
     assert.match(stderr, /no administrative token: .*\(this user may not read it\)/);
@@ -246,7 +246,7 @@ describe("a start that fails says what to do", () => {
     await start(["--data", "/proc/caisson/data"], /--data: the data folder \/proc\/caisson\/data does not exist, and /);
   });
 
-  it("for a data folder of another user", { skip: !isRoot, timeout: 60_000 }, async () => {
+  it("for a data folder of another user", { skip: whyNoUser(), timeout: 60_000 }, async () => {
     const closed = path.join(folder, "closed");
     await mkdir(closed, { mode: 0o755 });
     await start(

@@ -60,6 +60,8 @@ export interface Home extends AsyncDisposable {
   readonly nodeOptions?: string;
   /** Whether the service starts from its source and not from its build, so that an option of Node can change a module. */
   readonly fromSource?: boolean;
+  /** The program of the service; default: the build of this checkout. */
+  readonly program?: string;
 }
 
 /** Flags for a test that does not depend on the sandbox. Proving the sandbox takes a third of a start. */
@@ -177,7 +179,7 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   const command = [
     "scripts/node",
-    home.fromSource === true ? "src/main.ts" : "dist/main.js",
+    home.fromSource === true ? "src/main.ts" : (home.program ?? "dist/main.js"),
     ...words,
     "--data",
     home.data,

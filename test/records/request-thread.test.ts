@@ -26,7 +26,7 @@ async function start(t: TestContext, mostMs?: number): Promise<RequestThread> {
        order: (name: string) => { names.push(name); return names; },
      });`,
   );
-  const thread = new RequestThread(program, { data: null, ...(mostMs === undefined ? {} : { mostMs }) });
+  const thread = new RequestThread(() => program, { data: null, ...(mostMs === undefined ? {} : { mostMs }) });
   t.after(async () => {
     await thread.close();
     await rm(folder, { recursive: true });
@@ -86,7 +86,7 @@ it("a thread that is lost while it has no request is started again by the next o
 
 it("a program that cannot be loaded fails all requests with one thread, and later ones with another", async (t) => {
   const threads = watchThreads(t);
-  const thread = new RequestThread(path.join(tmpdir(), "caisson-no-program.ts"), { data: null });
+  const thread = new RequestThread(() => path.join(tmpdir(), "caisson-no-program.ts"), { data: null });
   t.after(() => thread.close());
   const requests = [1, 2, 3].map((number) => thread.channel("double").request(number));
   for (const result of await Promise.allSettled(requests)) assert.equal(result.status, "rejected");

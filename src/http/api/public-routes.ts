@@ -2,6 +2,7 @@ import { clientSite } from "../../client-site.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { clientNetwork } from "../address.ts";
 import { healthOf } from "../health.ts";
+import { openApiJson } from "../openapi/load-document.ts";
 import { errorsPage } from "./errors-page.ts";
 import { llmsText } from "./llms-text.ts";
 import { type Api, type ApiDependencies, json, resource, sendShared, text } from "./route.ts";
@@ -38,14 +39,4 @@ export function servePublic(api: Api, dependencies: ApiDependencies): void {
   resource(api, "/llms.txt", { GET: () => text(200, forModels, "text/plain; charset=utf-8") });
   const page = errorsPage();
   resource(api, "/errors", { GET: () => text(200, page, "text/html; charset=utf-8") });
-}
-
-let openApi: Promise<Buffer> | null = null;
-
-/** Makes the document at its first request: its program is large, and most services are never asked for it. */
-function openApiJson(): Promise<Buffer> {
-  openApi ??= import("../openapi/document.ts").then(({ openApiDocument }) => {
-    return Buffer.from(JSON.stringify(openApiDocument()));
-  });
-  return openApi;
 }

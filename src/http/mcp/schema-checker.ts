@@ -1,10 +1,9 @@
-import path from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { FairQueue } from "../../fair-queue.ts";
+import { threadProgram } from "../../thread-programs.ts";
 import { READY, type SchemaAnswer, type SchemaRequest } from "./schema-messages.ts";
 
-const PROGRAM = path.join(import.meta.dirname, `schema-thread${path.extname(import.meta.filename)}`);
 /** The most memory of the thread. A check that needs more costs the thread, and not the service. */
 const HEAP_MB = 64;
 
@@ -56,7 +55,7 @@ export class SchemaChecker {
 }
 
 function start(): Worker {
-  const started = new Worker(PROGRAM, {
+  const started = new Worker(threadProgram(import.meta.dirname, "schema-thread"), {
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 8 },
   });
   // An error is followed by the exit.
