@@ -25,7 +25,7 @@ import {
 const WORKING =
   'export default (context) => {\n  console.log("for", context.data.name);\n  return { hello: context.data.name };\n};';
 const BROKEN =
-  "export default (context) => {\n  const name = context.data.nobody;\n  return { hello: name.first };\n};";
+  "export default (context) => {\n  const name = context.data.missing;\n  return { hello: name.first };\n};";
 const CUSTOMER = { containers: ["shop"], can: ["run", "limits", "logs"], description: "shop of Ada" };
 
 const FIRST_LOAD_BYTES = 300_000;

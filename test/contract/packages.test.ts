@@ -89,7 +89,7 @@ const caisson = (...words: string[]): Promise<Ended> => {
 };
 
 describe("code that imports packages", () => {
-  it("names them in its specifiers, as any client sends it", async () => {
+  it("names them in its specifiers, in a body that is the code itself", async () => {
     const answer = await send("POST", "/api/run/acme", { body: IMPORT });
     assert.equal(answer.text, '"hello you"');
   });

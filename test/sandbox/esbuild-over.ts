@@ -16,7 +16,7 @@ export function esbuildOver(socket: Socket): typeof Esbuild {
   };
   const module = { exports: {} as typeof Esbuild };
   const load = (name: string): unknown => (name === "child_process" ? { spawn: () => child } : require(name));
-  // oxlint-disable-next-line no-implied-eval
+  // oxlint-disable-next-line no-implied-eval -- it is the file of the installed esbuild, with another child_process
   const evaluate = new Function("require", "module", "__filename", "__dirname", readFileSync(file, "utf8")) as (
     ...scope: unknown[]
   ) => void;
