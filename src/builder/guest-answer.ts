@@ -1,11 +1,11 @@
 import { codeOf } from "../containers/guest/code-table.ts";
+import { collectStream } from "../containers/guest/collect-stream.ts";
 import type { GuestLimits } from "../containers/guest/guest-limits.ts";
-import type { RunListener } from "../containers/guest/guest-run.ts";
 import { Guest } from "../containers/guest/guest.ts";
 import type { Egress } from "../egress/gateway.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
-import { DATA_FRAME_COST_BYTES, type RunContext } from "../wire/messages.ts";
+import type { RunContext } from "../wire/messages.ts";
 
 /** The time between two refills of the guest's frame budget, which the watchdog does for other guests. */
 const TICK_MS = 25;
@@ -41,7 +41,12 @@ export async function answerOf(
     // Runs that wait for nothing come first.
     guest.setPriority("normal");
     const code = codeOf({ source: program, typescript: false, modules: null });
-    const listener = listenerOf(answer, maxBytes, (bytes) => guest.grant(id, bytes));
+    const listener = collectStream(answer, {
+      maxBytes,
+      grant: (bytes) => guest.grant(id, bytes),
+      fault: (lack) =>
+        new Problem("packages_failed", `the builder returned ${lack === "too much" ? lack : "no answer"}`),
+    });
     const context: RunContext = { ...CONTEXT, body: order };
     const id = guest.run(code, () => JSON.stringify(context), listener, performance.now());
     return await answer.promise;
@@ -55,30 +60,3 @@ export async function answerOf(
 const CONTEXT = { runId: "build", container: "builder", method: "POST", url: "http://builder/", headers: {} };
 /** The service does not read the log of a builder. */
 const NO_LOGS = { bytes: 65_536, linesPerSecond: 100 };
-
-function listenerOf(
-  { resolve, reject }: PromiseWithResolvers<Buffer>,
-  maxBytes: number,
-  grant: (bytes: number) => void,
-): RunListener {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  return {
-    head: ignore,
-    data: (piece) => {
-      size += piece.length;
-      if (size > maxBytes) return reject(new Problem("packages_failed", "the builder returned too much"));
-      pieces.push(Buffer.from(piece));
-      grant(piece.length + DATA_FRAME_COST_BYTES);
-    },
-    end: () => resolve(Buffer.concat(pieces)),
-    result: () => reject(new Problem("packages_failed", "the builder returned no answer")),
-    fault: reject,
-    over: ignore,
-    refused: ignore,
-    usesEgress: ignore,
-    logSink: { log: ignore, lateError: ignore },
-  };
-}
-
-function ignore(): void {}

@@ -1,8 +1,7 @@
 import { ByteCache } from "../../byte-cache.ts";
 import { Problem } from "../../errors.ts";
-import { DATA_FRAME_COST_BYTES } from "../../wire/messages.ts";
 import { codeOf } from "./code-table.ts";
-import type { RunListener } from "./guest-run.ts";
+import { collectStream } from "./collect-stream.ts";
 import type { Guest } from "./guest.ts";
 import type { CodePackages } from "./package-table.ts";
 
@@ -85,42 +84,15 @@ async function cacheOf(packages: CodePackages, guest: Guest): Promise<Buffer> {
       packages,
       cachesPackages: true,
     });
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    const listener = listenerOf(MAX_PER_BYTE * packages.artefact.length, resolve, reject, (bytes) =>
-      guest.grant(id, bytes),
-    );
+    const cache = Promise.withResolvers<Buffer>();
+    const listener = collectStream(cache, {
+      maxBytes: MAX_PER_BYTE * packages.artefact.length,
+      grant: (bytes) => guest.grant(id, bytes),
+      fault: (lack) => new Error(`the guest sent ${lack} instead of a cache`),
+    });
     const id = guest.run(code, () => "{}", listener, performance.now());
-    return await promise;
+    return await cache.promise;
   } finally {
     guest.end(OVER);
   }
 }
-
-function listenerOf(
-  maxBytes: number,
-  resolve: (cache: Buffer) => void,
-  reject: (reason: Error) => void,
-  grant: (bytes: number) => void,
-): RunListener {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  return {
-    head: ignore,
-    data: (piece) => {
-      bytes += piece.length;
-      if (bytes > maxBytes) return reject(new Error("the cache is too large"));
-      // A view of the bytes of a read.
-      pieces.push(Buffer.from(piece));
-      grant(piece.length + DATA_FRAME_COST_BYTES);
-    },
-    end: () => resolve(Buffer.concat(pieces)),
-    result: () => reject(new Error("the guest sent a result instead of a cache")),
-    fault: reject,
-    over: ignore,
-    refused: ignore,
-    usesEgress: ignore,
-    logSink: { log: ignore, lateError: ignore },
-  };
-}
-
-function ignore(): void {}

@@ -2,7 +2,7 @@ import { Problem } from "../../errors.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import type { MakeProbeGuest, ProbeGuest } from "../../sandbox/self-test/probe-guest.ts";
 import { codeOf } from "./code-table.ts";
-import type { RunListener } from "./guest-run.ts";
+import { collectStream } from "./collect-stream.ts";
 import { Guest } from "./guest.ts";
 
 const OVER = new Problem("container_restarted", "the self-test is over");
@@ -27,26 +27,14 @@ function probeGuest(guest: Guest): ProbeGuest {
       const text = `return new Response(JSON.stringify(await (async () => { ${source} })()))`;
       const code = codeOf({ source: Buffer.from(text), typescript: false, modules: null });
       const body = Promise.withResolvers<Buffer>();
-      guest.run(code, () => "{}", listenerOf(body), performance.now());
+      const listener = collectStream(body, {
+        maxBytes: Infinity,
+        grant: (bytes) => guest.grant(id, bytes),
+        fault: (lack) => new Error(`the self-test received ${lack}`),
+      });
+      const id = guest.run(code, () => "{}", listener, performance.now());
       return JSON.parse((await body.promise).toString()) as unknown;
     },
     end: () => guest.end(OVER),
   };
 }
-
-function listenerOf({ resolve, reject }: PromiseWithResolvers<Buffer>): RunListener {
-  const pieces: Buffer[] = [];
-  return {
-    head: ignore,
-    data: (piece) => pieces.push(piece),
-    end: () => resolve(Buffer.concat(pieces)),
-    result: () => reject(new Error("the self-test received a result instead of a stream")),
-    fault: reject,
-    over: ignore,
-    refused: ignore,
-    usesEgress: ignore,
-    logSink: { log: ignore, lateError: ignore },
-  };
-}
-
-function ignore(): void {}
