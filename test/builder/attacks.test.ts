@@ -21,6 +21,8 @@ let builder: Builder;
 
 before(async () => {
   registry = await TestRegistry.open();
+  // Several tests order these, and a short run does not make all of them.
+  registry.publish("leaf", "1.0.0", CODE).publish("victim", "1.0.0", CODE).publish("evil", "1.0.0", CODE);
   builder = await realBuilder(registry, { registry: { url: registry.url, token: TOKEN } });
 });
 after(async () => {
@@ -130,7 +132,6 @@ describe("a hostile registry or package", () => {
     );
     acme.publish("@acme/more", "1.0.0", CODE);
     registry.publish("@acme/tools", "9.0.0", { "index.js": "module.exports = 'stranger'" });
-    registry.publish("leaf", "1.0.0", CODE);
     registry.requests.length = 0;
     const scopes = new Map([["@acme", { url: acme.url, token: "npm_ACME" }]]);
     const scoped = await realBuilder(registry, { scopes, registry: { url: registry.url, token: TOKEN } });
@@ -262,7 +263,6 @@ function answer(name: string): string {
 
 describe("a builder that was taken over", () => {
   itIfDrawn("cannot make the lock of another set", async () => {
-    registry.publish("victim", "1.0.0", CODE).publish("evil", "1.0.0", CODE);
     const lying = await realBuilder(registry, { program: takenOver(answer("victim")) });
     await assert.rejects(buildOf(lying, orderOf({ victim: "1" })), /the builder's answer was refused/);
     await assert.rejects(buildOf(lying, orderOf({ evil: "1" })), /the builder's answer was refused/);
