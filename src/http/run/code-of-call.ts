@@ -9,38 +9,49 @@ import { artefactOf, packagesOfFetched, type RunPackages } from "./run-packages.
 type Dependencies = Pick<RunDependencies, "config" | "tasks" | "sources" | "packages">;
 
 /**
- * Returns the code of an admitted run, with its packages. Code that the request does not contain is read from its task, or fetched
- * from a URL. That comes after the admission, because a megabyte that is not in memory takes milliseconds to read, and a server its
- * time.
+ * Returns the code of an admitted run, with its packages: at once if the request contains the code and it imports none.
  *
  * @param input what the request supplies; its code may be null
  * @param named the packages that were found before the admission
  * @throws {Problem} as `Tasks.codeOf`, `Sources.fetch`, `packagesOfFetched` and `artefactOf`
  */
-export async function codeOfCall(
+export function codeOfCall(
   call: RunCall,
   input: Pick<RunInput, "code" | "ranges" | "from">,
+  named: RunPackages | null,
+  dependencies: Dependencies,
+): Code | Promise<Code> {
+  if (!input.code) return loadCode(call, input, named, dependencies);
+  return named === null ? codeOf(input.code) : withPackages(input.code, named, call, dependencies);
+}
+
+/**
+ * Reads the code from the task of the run, or fetches it from a URL. This comes after the admission, because a megabyte that is not
+ * in memory takes milliseconds to read, and a server its time.
+ */
+async function loadCode(
+  call: RunCall,
+  input: Pick<RunInput, "ranges" | "from">,
   named: RunPackages | null,
   dependencies: Dependencies,
 ): Promise<Code> {
   const { tasks, sources, packages } = dependencies;
   const { task } = call;
-  if (input.code) return await withPackages(input.code, named, call, dependencies);
   if (task?.inline) {
     const code = await tasks.codeOf(task, task.caller.family);
     return named === null ? sourceOfTask(code) : sourceOfTask(code, await artefactOf(call, named, dependencies));
   }
   const fetched = await fetchCode(call, sources);
-  return await withPackages(fetched, packagesOfFetched(call, fetched, input, packages), call, dependencies);
+  const imported = packagesOfFetched(call, fetched, input, packages);
+  return imported === null ? codeOf(fetched) : await withPackages(fetched, imported, call, dependencies);
 }
 
 async function withPackages(
   code: CodeText | Code,
-  named: RunPackages | null,
+  named: RunPackages,
   call: RunCall,
   dependencies: Dependencies,
 ): Promise<Code> {
-  if (named === null) return codeOf(code);
   const { source, typescript, modules, lastValue = false } = code;
   const packages = await artefactOf(call, named, dependencies);
   return codeOf({ source: source as Buffer, typescript, modules, lastValue, packages });

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
 import type { Decision } from "../../limits/store.ts";
 import { preflightHeaders } from "../headers.ts";
@@ -147,7 +146,7 @@ export class RunEndpoint {
   }
 
   async #beginWith(call: RunCall, input: RunInput): Promise<Execution> {
-    const { code: submitted, data, body, options, kept } = input;
+    const { data, body, options, kept } = input;
     const { containers, running, policies, packages } = this.#with;
     const { container, group, subject, network } = call;
     call.recorded?.accept(options);
@@ -164,8 +163,7 @@ export class RunEndpoint {
       const trace = await this.#admit(call);
       if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
-      const isReady = submitted !== null && named === null;
-      const code = isReady ? codeOf(submitted) : await codeOfCall(call, input, named, this.#with);
+      const code = await codeOfCall(call, input, named, this.#with);
       if (call.lock) trace.packages = recordPackages(call.lock);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
