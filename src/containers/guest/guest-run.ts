@@ -11,7 +11,7 @@ import {
 import type { Code, KnownCode } from "./code-table.ts";
 import { parseHead } from "./parse-messages.ts";
 import { RunLog, type RunLogSink } from "./run-log.ts";
-import type { Upload } from "./upload.ts";
+import type { RequestBody, Upload } from "./upload.ts";
 
 /**
  * A run that the guest executes, and its state.
@@ -102,4 +102,14 @@ export interface RunListener {
   /** The run has used the network for the first time. The counts change until its end. */
   usesEgress(use: EgressUse): void;
   readonly logSink: RunLogSink;
+}
+
+/** How a run differs from other runs of its code. */
+export interface RunOptions {
+  readonly timeoutMs?: number;
+  readonly body?: RequestBody | null;
+  /** Whether only a fetch handler answers it. Then it has no body. */
+  readonly isPreflight?: boolean;
+  /** The token family that the builder works for, if it has to make JavaScript from the code. */
+  readonly family?: string;
 }

@@ -10,15 +10,16 @@ import { egressLink } from "./egress-link.ts";
 import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./exit-causes.ts";
 import { GuestConnection } from "./guest-connection.ts";
 import type { GuestLimits } from "./guest-limits.ts";
-import { GuestRun, type RunListener } from "./guest-run.ts";
+import { GuestRun, type RunListener, type RunOptions } from "./guest-run.ts";
 import { Noise } from "./noise.ts";
 import type { CacheOf } from "./package-table.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
-import { PastLogs } from "./run-log.ts";
-import { RunTable } from "./run-table.ts";
+import type { PastLogs } from "./run-log.ts";
+import type { RunTable } from "./run-table.ts";
+import { RunsInFlight } from "./runs-in-flight.ts";
 import { mayNeedTransform, transformRun, type TransformText } from "./transform-texts.ts";
 import { stalledProblem } from "./unanswered.ts";
-import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
+import { bodyTarget, Upload } from "./upload.ts";
 
 /** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
 const START_MS = 15_000;
@@ -27,11 +28,11 @@ const MAX_ABANDONED = 64;
 /** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
 
-/** A guest as the service sees it: its runs in flight, the frames to it, and the one cause of its end. */
+/** A guest as the service sees it: its start, the frames to it, and the one cause of its end. */
 export class Guest implements FrameTarget {
   readonly process: GuestProcess;
   readonly limits: GuestLimits;
-  readonly inFlight: RunTable<GuestRun> = new RunTable();
+  readonly inFlight: RunTable<GuestRun>;
   readonly startedMs: number = performance.now();
   /** Whether it takes no new run, and ends after its runs in flight. */
   draining = false;
@@ -52,8 +53,9 @@ export class Guest implements FrameTarget {
   priority: Priority = "high";
   readonly heartbeat: Heartbeat = new Heartbeat();
   readonly noise: Noise = new Noise();
-  readonly past: PastLogs = new PastLogs();
+  readonly past: PastLogs;
   readonly codes: CodeTable;
+  readonly #runs: RunsInFlight;
   readonly #connection: GuestConnection;
   readonly #egress: Egress;
   readonly #transformText: TransformText | null;
@@ -77,6 +79,9 @@ export class Guest implements FrameTarget {
     this.limits = limits;
     this.#egress = egress;
     this.#transformText = transform;
+    this.#runs = new RunsInFlight(limits.wallMs, (id) => this.#left(id));
+    this.inFlight = this.#runs.table;
+    this.past = this.#runs.past;
     this.#connection = new GuestConnection(process.socket, limits.resultBytes, {
       frame: (type, id, payload) => receiveFrame(this, type, id, payload),
       taken: () => this.#gateway?.drained(),
@@ -172,7 +177,7 @@ export class Guest implements FrameTarget {
     if (!guestRun) return;
     this.abort(id, "gone");
     if (guestRun.answered) return;
-    this.#conclude(id, guestRun);
+    this.#runs.conclude(id, guestRun);
     this.#countAbandoned();
   }
 
@@ -182,7 +187,7 @@ export class Guest implements FrameTarget {
    */
   giveUp(id: number, problem: Problem): void {
     this.abort(id, "deadline");
-    this.fail(id, problem);
+    this.#runs.fail(id, problem);
     this.#countAbandoned();
   }
 
@@ -192,7 +197,7 @@ export class Guest implements FrameTarget {
     this.abort(id, "gone");
     // Replacing a guest costs a start. Callers that cancel all the time wait as after crashes.
     this.crashedMs ??= performance.now();
-    this.fail(id, problem);
+    this.#runs.fail(id, problem);
     this.retire();
   }
 
@@ -209,8 +214,8 @@ export class Guest implements FrameTarget {
   }
 
   /** Returns the listeners of its runs in flight. */
-  *listeners(): Generator<RunListener> {
-    for (const [, { listener }] of this.inFlight) yield listener;
+  listeners(): Generator<RunListener> {
+    return this.#runs.listeners();
   }
 
   /** Whether it has spent its frame budget, so that the service does not read it. */
@@ -257,17 +262,7 @@ export class Guest implements FrameTarget {
       this.#grace = null;
       this.#endIfIdle();
     }, GRACE_MS);
-    this.fail(id, problem);
-  }
-
-  /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
-  fail(id: number, problem: Problem): void {
-    const guestRun = this.inFlight.get(id);
-    if (!guestRun) return;
-    this.#take(id, guestRun);
-    if (guestRun.answered) guestRun.log.lateProblem(problem);
-    else guestRun.listener.fault(problem);
-    guestRun.listener.over();
+    this.#runs.fail(id, problem);
   }
 
   /**
@@ -285,7 +280,7 @@ export class Guest implements FrameTarget {
     this.#connection.close();
     this.heartbeat.end();
     this.#gateway?.close();
-    for (const [id] of this.inFlight) this.fail(id, id === culprit?.id ? culprit.cause : cause);
+    for (const [id] of this.inFlight) this.#runs.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
   /** Stops what the guest executes. The caller must end the guest then. @returns the stack of it, as hostile text */
@@ -321,7 +316,7 @@ export class Guest implements FrameTarget {
 
   answerComplete(id: number, guestRun: GuestRun): void {
     this.answered++;
-    this.#conclude(id, guestRun);
+    this.#runs.conclude(id, guestRun);
   }
 
   failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void {
@@ -332,7 +327,7 @@ export class Guest implements FrameTarget {
       this.crashedMs ??= performance.now();
     } else this.answered++;
     guestRun.listener.fault(problem);
-    this.#conclude(id, guestRun);
+    this.#runs.conclude(id, guestRun);
     if (endsGuest) this.retire();
   }
 
@@ -359,21 +354,11 @@ export class Guest implements FrameTarget {
     this.giveUp(id, stalledProblem(guestRun));
   }
 
-  /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */
-  #conclude(id: number, guestRun: GuestRun): void {
-    if (guestRun.waits) guestRun.leaveWork(this.limits.wallMs);
-    else this.finished(id, guestRun);
-  }
-
   finished(id: number, guestRun: GuestRun): void {
-    this.#take(id, guestRun);
-    guestRun.listener.over();
+    this.#runs.finish(id, guestRun);
   }
 
-  #take(id: number, guestRun: GuestRun): void {
-    this.inFlight.take(id);
-    guestRun.upload?.stop();
-    this.past.add(id, guestRun.log);
+  #left(id: number): void {
     this.#gateway?.runEnded(id);
     // Deferred until the client has its answer: the end of the guest must not overtake it.
     if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
@@ -391,16 +376,6 @@ export interface GuestHelpers {
   /** Without it, decorators and JSX are faults of the code. */
   readonly transform?: TransformText | null;
   readonly cacheOf?: CacheOf;
-}
-
-/** How a run differs from other runs of its code. */
-export interface RunOptions {
-  readonly timeoutMs?: number;
-  readonly body?: RequestBody | null;
-  /** Whether only a fetch handler answers it. Then it has no body. */
-  readonly isPreflight?: boolean;
-  /** The token family that the builder works for, if it has to make JavaScript from the code. */
-  readonly family?: string;
 }
 
 function u32(value: number): Buffer {
