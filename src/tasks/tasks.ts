@@ -1,17 +1,14 @@
-import { randomBytes } from "node:crypto";
-
 import { Problem } from "../errors.ts";
 import { refuseFaults } from "../members.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Lock } from "../packages/model.ts";
 import type { Ranges } from "../packages/names.ts";
 import { Caller } from "../tokens/caller.ts";
-import type { Claims } from "../tokens/claims.ts";
 import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
-import { changesNothing, taskKeepingSecrets } from "./changes.ts";
+import { changesNothing } from "./changes.ts";
 import { codeOfChange } from "./code-of-change.ts";
 import {
   type Before,
@@ -21,26 +18,20 @@ import {
   type TaskRef,
   taskPayload,
 } from "./definition.ts";
-import { mayHandleFetch } from "./fetch-handler.ts";
 import { membersOf } from "./members-of-version.ts";
 import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
-import { full } from "./room.ts";
-import type { StoredVersion, TaskRoom, TaskStore } from "./store.ts";
-import { isPacked, packed, type TaskCode } from "./task-code.ts";
+import type { TaskStore } from "./store.ts";
+import type { TaskCode } from "./task-code.ts";
 import { hasPackages, lockOfTask, packagesOfTask, type TaskPackages, type WantedPackages } from "./task-packages.ts";
 import { TaskReader } from "./task-reader.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
-import { droppedSecrets, overridingSecrets, oversizedSecrets, storeSecrets } from "./task-secrets.ts";
-import { describing, ownerOf, type Task, type TaskRecord } from "./task.ts";
+import { droppedSecrets, overridingSecrets, oversizedSecrets } from "./task-secrets.ts";
+import { type TaskBounds, TaskWriter } from "./task-writer.ts";
+import type { Task } from "./task.ts";
 
-export interface TasksOptions {
+export interface TasksOptions extends TaskBounds {
   /** The most bytes of a task's code. */
   readonly codeLimit: number;
-  /** The maximum number of tasks in a container. */
-  readonly containerTasks: number;
-  /** The maximum number of tasks of a token family, and the maximum bytes of these with their versions. */
-  readonly familyTasks: number;
-  readonly familyTaskBytes: number;
   readonly packages: TaskPackages;
   /** Counts one change of a task against the rate. @throws {Problem} `token_limited`, `store_unavailable` */
   readonly admitIssue: (by: Caller) => Promise<void>;
@@ -91,6 +82,7 @@ export class Tasks {
   /** The number of changes of a task whose packages are built. */
   readonly #building = new Map<string, number>();
   readonly #reader: TaskReader;
+  readonly #writer: TaskWriter;
 
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
     this.#store = store;
@@ -98,6 +90,7 @@ export class Tasks {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#reader = new TaskReader(store, tokens.store);
+    this.#writer = new TaskWriter(store, tokens, options, this.#nowMs);
   }
 
   /** Returns the current task, or null: at once if the store is local and the record small. @throws {Problem} `store_unavailable` */
@@ -202,7 +195,7 @@ export class Tasks {
       if (!before) throw await this.missing({ container, name });
       if (!(await this.#store.remove(container, name, before.etag))) continue;
       this.#options.packages.pin(before, null);
-      await this.#retire(before, by);
+      await this.#writer.retire(before, by);
       return before;
     }
     throw contended();
@@ -240,8 +233,10 @@ export class Tasks {
       checked = change.sha256Of;
       if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
       const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
-      const task = await this.#write(at, definition, lock, { newest, active }, by);
-      if (task) return { task, change: newest ? "changed" : "made", dropped };
+      const record = await this.#writer.write(at, definition, lock, before, by);
+      if (record === null) continue;
+      this.#options.packages.pin(at, lock);
+      return { task: this.#reader.parsed(record), change: newest ? "changed" : "made", dropped };
     }
     throw contended();
   }
@@ -286,58 +281,6 @@ export class Tasks {
       else this.#building.set(task, left);
     }
   }
-
-  /** @returns null if another change was stored first. Nothing has changed then. */
-  async #write(
-    at: TaskRef,
-    definition: Definition,
-    lock: Lock | null,
-    { newest, active }: Before,
-    by: Caller,
-  ): Promise<Task | null> {
-    const payload = taskPayload(at, definition, active, by.claims, this.#nowMs());
-    const claims = claimsOf(payload);
-    const { vault, store: tokenStore } = this.#tokens;
-    const { jti: byJti, admin } = by.claims;
-    const kids = admin ? [] : by.kids;
-    const staying = taskKeepingSecrets(definition, active, by.claims);
-    const secretsId = await storeSecrets(vault, definition, claims, staying);
-    const record: TaskRecord = {
-      ...{ ...at, payload, secretsId, public: definition.public, inline: definition.code !== null },
-      ...{ errors: definition.errors, record: definition.record, ...describing(definition) },
-      packed: definition.code !== null && isPacked(definition.code),
-      // Found here and not at each preflight, which anyone may send and which nothing counts.
-      mayHandleFetch: definition.code !== null && mayHandleFetch(definition.code),
-      ...{ version: (newest?.version ?? 0) + 1, etag: randomBytes(9).toString("base64url") },
-      ...{ by: byJti, kids, at: this.#nowMs(), secretsBy: staying?.secretsBy ?? chainOf(by.claims) },
-      ...(lock !== null && { lock }),
-    };
-    const { code } = definition;
-    const stored: StoredVersion = { ...record, record: JSON.stringify(record), code: code && packed(code) };
-    const { container, name } = at;
-    const outcome = await this.#store.put(container, name, stored, newest?.etag ?? null, this.#roomOf(by));
-    if (outcome !== "stored") {
-      if (secretsId !== active?.owner.jti) await vault.set(ownerOf(secretsId, claims), {});
-      if (outcome !== "changed") throw full(outcome, this.#roomOf(by));
-      return null;
-    }
-    await tokenStore.record(payload, byJti, this.#nowMs(), kids, this.#options.familyTasks);
-    if (newest && newest.caller.claims.jti !== claims.jti) await this.#retire(newest, by);
-    else if (active && active.owner.jti !== secretsId) await vault.set(active.owner, {});
-    this.#options.packages.pin(at, lock);
-    return this.#reader.parsed(stored.record);
-  }
-
-  #roomOf(by: Caller): TaskRoom {
-    const { containerTasks, familyTasks, familyTaskBytes: familyBytes } = this.#options;
-    return { containerTasks, family: by.quotaFamily, familyTasks, familyBytes };
-  }
-
-  /** Ends the token of a task that no longer exists. A token without an end would otherwise be stored forever. */
-  async #retire({ caller: { claims } }: Task, by: Caller): Promise<void> {
-    await this.#tokens.revoke(claims.jti, by.claims.jti);
-    await this.#tokens.store.retire(claims.jti, this.#nowMs());
-  }
 }
 
 /** A task after a change that is not stored yet. */
@@ -350,10 +293,6 @@ interface Defined {
 
 function isCodeGiven(members: TaskMembers): boolean {
   return members.code !== undefined || members.modules !== undefined || members.typescript !== undefined;
-}
-
-function chainOf(by: Claims): string[] {
-  return by.admin ? [] : [by.jti, ...by.parents];
 }
 
 function contended(): Problem {
