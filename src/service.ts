@@ -11,14 +11,7 @@ import { capacityOf } from "./capacity.ts";
 import type { Config } from "./config.ts";
 import { settingsInForce } from "./config/in-force.ts";
 import type { Origins } from "./config/read.ts";
-import { ContainerManager } from "./containers/container-manager.ts";
-import type { Guest } from "./containers/guest/guest.ts";
-import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
-import { PackageCaches } from "./containers/guest/package-caches.ts";
-import { probeGuests } from "./containers/guest/probe.ts";
 import type { TransformText } from "./containers/guest/transform-texts.ts";
-import { Pool } from "./containers/pool.ts";
-import { Watchdog } from "./containers/watch/watchdog.ts";
 import { lockDataFolder } from "./data-lock.ts";
 import { openFindings } from "./findings.ts";
 import { openHistory } from "./history.ts";
@@ -52,6 +45,7 @@ import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { type MeasuredService, metricsOfRuns, metricsText } from "./metrics.ts";
 import { openEgress, openSources } from "./network.ts";
 import { openNodes } from "./nodes/open-nodes.ts";
+import { openGuests } from "./open-guests.ts";
 import { openPackages, readRegistries } from "./open-packages.ts";
 import { Restarts } from "./policies/restarts.ts";
 import { openDrain } from "./records/drain/open-drain.ts";
@@ -62,14 +56,12 @@ import { giveUpRoot, isPrivileged, serviceIdentity } from "./sandbox/privilege.t
 import { isReadable } from "./sandbox/reachable-folder.ts";
 import { sandboxOptions } from "./sandbox/sandbox-options.ts";
 import type { SandboxFacts } from "./sandbox/sandbox.ts";
-import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
 import { giveFolder, refuseLinks } from "./sandbox/temp/give-folder.ts";
 import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } from "./stores.ts";
 import { Tasks } from "./tasks/tasks.ts";
 import { openLog } from "./telemetry/log.ts";
 import { EventLoopLag } from "./telemetry/metrics/event-loop-lag.ts";
 import { loadExposition } from "./telemetry/metrics/exposition.ts";
-import { Launches } from "./telemetry/metrics/launches.ts";
 import { readMetricsToken } from "./telemetry/metrics/read-token.ts";
 import { runCounts } from "./telemetry/run-counts.ts";
 import { RunIds } from "./telemetry/runs.ts";
@@ -169,8 +161,6 @@ async function wire(
   const limiter = new Limiter(store, defaults, (container) => policies.get(container)?.limits);
 
   const sandbox = await opening;
-  const guests = closers.adopt(new Set<Guest>(), endAll);
-  const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   const servers: Server[] = [];
   const ownPorts = (): number[] => servers.flatMap(listeningPorts);
   const egress = openEgress(config, capacity.egressConnections, ownPorts);
@@ -186,50 +176,10 @@ async function wire(
   packages.artefacts.isPinned = async ({ container, name }, key) =>
     packages.names((await tasks.find(container, name))?.lock ?? null, key);
   const transform: TransformText = (...call) => building.transforms.transform(...call);
-  const launches = new Launches();
-  const guestLimits = { ...times, ...resources };
-  const caches = closers.adopt(new PackageCaches(() => launchGuest(sandbox, guests, guestLimits, egress)), (open) =>
-    open.close(),
+  const { guests, launches, pool, containers, checks } = await openGuests(
+    { config, capacity, resources, sandbox, egress, transform },
+    closers,
   );
-  const launch = (): Promise<Guest> =>
-    launches.measure(() =>
-      launchGuest(sandbox, guests, guestLimits, egress, {
-        transform,
-        cacheOf: (each) => caches.of(each),
-      }),
-    );
-  const { level, held, layers } = sandbox.facts;
-  // At isolation level "none" the service promises no isolation, so there is nothing to test.
-  const checks =
-    level === "none"
-      ? []
-      : await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, level, held, layers });
-  refuseOpenWall(checks);
-
-  const pool = closers.adopt(
-    new Pool(launch, config.pool, {
-      most: capacity.spares,
-      startsAtOnce: capacity.starts,
-      demandMs: config.poolWindow,
-    }),
-    (open) => open.close(),
-  );
-  const containers = closers.adopt(
-    new ContainerManager(pool, {
-      ...{ concurrency: config.concurrency, maxContainers: capacity.containers },
-      ...{ containerParties: config.containerParties, idleMs: config.idleLimit },
-      memoryReserveBytes: config.memoryReserve,
-      caps: {
-        containers: capacity.containersOfFamily,
-        concurrency: config.tokenConcurrency,
-        newContainers: config.tokenNewContainers,
-      },
-    }),
-    (open) => open.close(),
-  );
-  const watchdog = new Watchdog(guests, { ...resources, ...times, blockMs: config.blockLimit, held });
-  closers.adopt(watchdog, (open) => open.close());
-  pool.fill();
   const restarts = shared?.restarts ?? new Restarts();
   replaceGuests(policies, restarts, containers, guests);
 
@@ -254,7 +204,14 @@ async function wire(
   };
   const lag = closers.adopt(new EventLoopLag(), (open) => open.close());
   const measured: MeasuredService = {
-    ...{ version: VERSION, isolation: level, runs: runMetrics, containers, maxSlots: capacity.containers, guests },
+    ...{
+      version: VERSION,
+      isolation: sandbox.facts.level,
+      runs: runMetrics,
+      containers,
+      maxSlots: capacity.containers,
+      guests,
+    },
     ...{ launches, pool, lag, recordStore, usage, audit, drain, ...counts },
     isReady: () => trouble() === null,
     isRedisConnected: () => link && link.lost === null,
