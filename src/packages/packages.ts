@@ -6,9 +6,9 @@ import type { BuildQueue } from "./build-queue.ts";
 import { requireOrdered } from "./check-built.ts";
 import { FailedBuilds } from "./failed-builds.ts";
 import { type Artefact, keyOfLock, type Lock, type PackageSet } from "./model.ts";
-import { mayName, packagesOf, type Ranges } from "./names.ts";
-import type { AddedPermit, PackageStore, Pin, StoredArtefact } from "./package-store.ts";
-import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
+import type { PackageStore, Pin, StoredArtefact } from "./package-store.ts";
+import { Permits } from "./permits.ts";
+import type { PackagePolicy } from "./policy.ts";
 import { waitForBuild, type Waiting } from "./wait-for-build.ts";
 
 /** The token that packages are built for. */
@@ -45,11 +45,11 @@ const PACKAGE_BYTES = 1_024;
 /** Finds or builds what code imports. */
 export class Packages {
   readonly artefacts: Artefacts;
+  readonly permits: Permits;
   readonly #store: PackageStore;
   readonly #queue: BuildQueue;
   readonly #options: PackagesOptions;
   readonly #nowMs: () => number;
-  #policy: PackagePolicy;
   readonly #locks = new ByteCache<Lock>(LOCK_BYTES);
   readonly #builds = new Map<string, Promise<Prepared>>();
   readonly #failures: FailedBuilds;
@@ -62,58 +62,13 @@ export class Packages {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#failures = new FailedBuilds(this.#nowMs);
-    this.#policy = this.#readPolicy();
-  }
-
-  /** What is permitted now: by settings, and by administrators. */
-  get policy(): PackagePolicy {
-    return this.#policy;
-  }
-
-  /** @throws {Problem} `packages_forbidden` */
-  requirePermitted(set: Pick<PackageSet, "ranges">, claim: PackagesClaim): void {
-    requirePermitted(set, this.#policy, claim);
-  }
-
-  /**
-   * Returns the packages that code names, or null if it names none.
-   *
-   * @param texts the code and its modules
-   * @param ranges the packages that the request names outside of the texts, or null
-   * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
-   */
-  named(texts: readonly (string | Buffer)[], ranges: Ranges | null, claim: PackagesClaim): PackageSet | null {
-    if (ranges === null && !texts.some(mayName)) return null;
-    // Specifiers are ASCII, so the cheapest decoding suffices.
-    const read = texts.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
-    const set = packagesOf(read, ranges, (name) => defaultRange(name, this.#policy, claim));
-    if (set) requirePermitted(set, this.#policy, claim);
-    return set;
+    this.permits = new Permits(store, options.policy, this.#nowMs);
   }
 
   /** Returns the packages of inline code if they are in memory or on the disk, without a build; otherwise null. */
   async known(set: PackageSet, { family }: Pick<Asker, "family">): Promise<Prepared | null> {
     const lock = this.#store.lock(family, requestOf(set, null), this.#nowMs());
     return lock && (await this.#stored(lock));
-  }
-
-  /** What administrators have added to the list of the operator. */
-  get added(): readonly AddedPermit[] {
-    return this.#store.permits;
-  }
-
-  /** Adds an entry to the list of the operator. @returns false if it was there */
-  allow(entry: string, by: string): boolean {
-    const isNew = this.#store.addPermit({ entry, by, at: this.#nowMs() });
-    this.#policy = this.#readPolicy();
-    return isNew;
-  }
-
-  /** Removes an entry that `allow` has added. @returns false if there is none */
-  disallow(entry: string): boolean {
-    const isGone = this.#store.removePermit(entry);
-    this.#policy = this.#readPolicy();
-    return isGone;
   }
 
   /** Returns the sets that are built, the last used first. @param family only those of this family; null for all */
@@ -197,11 +152,6 @@ export class Packages {
 
   #isOf({ key, family: owner }: StoredArtefact, family: string): boolean {
     return owner === family || this.#store.hasLock(family, key);
-  }
-
-  #readPolicy(): PackagePolicy {
-    const { mode, allow } = this.#options.policy;
-    return { mode, allow: [...new Set([...allow, ...this.#store.permits.map(({ entry }) => entry)])] };
   }
 
   async #resolve(set: PackageSet, request: string, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {

@@ -4,6 +4,7 @@ import { membersProblem } from "../members.ts";
 import type { Lock, PackageSet } from "../packages/model.ts";
 import type { Ranges } from "../packages/names.ts";
 import type { Asker, Packages } from "../packages/packages.ts";
+import type { Permits } from "../packages/permits.ts";
 import type { PackagesClaim } from "../packages/policy.ts";
 import type { Caller } from "../tokens/caller.ts";
 import type { TaskCode } from "./task-code.ts";
@@ -11,7 +12,9 @@ import { TASK } from "./task-request.ts";
 import type { Task } from "./task.ts";
 
 /** What tasks need of the packages. */
-export type TaskPackages = Pick<Packages, "requirePermitted" | "named" | "lockOf" | "pin">;
+export interface TaskPackages extends Pick<Packages, "lockOf" | "pin"> {
+  readonly permits: Pick<Permits, "require" | "named">;
+}
 
 /** The packages of a task after a change. */
 export interface WantedPackages {
@@ -40,12 +43,12 @@ export function packagesOfTask(
   packages: TaskPackages,
 ): WantedPackages | null {
   const texts = code === null ? [] : [code.code, ...Object.values(code.modules ?? {})];
-  const set = kept ?? packages.named(texts, ranges, claim);
+  const set = kept ?? packages.permits.named(texts, ranges, claim);
   const unknown = update.find((name) => set === null || !Object.hasOwn(set.ranges, name));
   if (unknown !== undefined) {
     throw membersProblem(TASK, [{ member: "update", detail: `has ${unknown}, which the task does not import` }]);
   }
-  if (kept) packages.requirePermitted(kept, claim);
+  if (kept) packages.permits.require(kept, claim);
   if (set === null) return null;
   return { set, from: kept ?? active?.lock ?? null, update };
 }

@@ -97,7 +97,7 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
     PUT: async (call) => {
       const [entry, by] = await authorizeAdmin(call);
       mustBeAlone(dependencies);
-      if (packages.allow(entry, by.claims.jti))
+      if (packages.permits.add(entry, by.claims.jti))
         await audit(call, dependencies, "package allowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
@@ -109,7 +109,7 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
           hint: "Remove it from the setting, and start the service again.",
         });
       }
-      if (!packages.disallow(entry)) throw new Problem("not_found", `the list has no entry ${entry}`);
+      if (!packages.permits.remove(entry)) throw new Problem("not_found", `the list has no entry ${entry}`);
       await audit(call, dependencies, "package disallowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
@@ -124,7 +124,7 @@ function familyOf({ claims, family }: Caller): string | null {
 }
 
 function shownPolicy({ packages, config }: ApiDependencies): object {
-  const added = packages.added.map(({ entry, by, at }) => ({
+  const added = packages.permits.added.map(({ entry, by, at }) => ({
     package: entry,
     setBy: "administrator",
     by,
@@ -153,7 +153,7 @@ function setOf(input: unknown, by: Caller, { packages }: ApiDependencies): Packa
     ]);
   }
   const texts = entries.map((entry) => JSON.stringify(entry));
-  const set = packages.named(texts, ranges, by.claims.packages);
+  const set = packages.permits.named(texts, ranges, by.claims.packages);
   if (!set) throw membersProblem("the request", [{ member: "packages", detail: "names no package" }]);
   return set;
 }

@@ -27,7 +27,7 @@ const MAX_HOSTS = 20;
 
 /** Returns which packages the code of a token may import, as a sentence. */
 export function packagesSentence({ by: { claims }, packages }: McpTarget): string {
-  const { mode, allow } = packages.policy;
+  const { mode, allow } = packages.permits.policy;
   const { packages: claim } = claims;
   if (mode === "none" || claim === false || (mode === "listed" && allow.length === 0)) return "There are no packages.";
   const list = claim ?? (mode === "listed" ? allow : null);

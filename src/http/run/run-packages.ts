@@ -39,7 +39,7 @@ export function packagesBefore(
   const lock = task?.inline ? task.lock : null;
   if (!lock) return null;
   // The list of the operator may have become shorter since the task was put.
-  packages.requirePermitted(lock, caller.claims.packages);
+  packages.permits.require(lock, caller.claims.packages);
   return { set: lock, from: lock };
 }
 
@@ -113,6 +113,6 @@ function packagesOfTexts(
 ): RunPackages | null {
   const bytes = Buffer.isBuffer(source) ? source : Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   const texts = modules === null ? [bytes] : [bytes, ...Object.values(modules)];
-  const set = packages.named(texts, ranges, claims.packages);
+  const set = packages.permits.named(texts, ranges, claims.packages);
   return set && { set, from };
 }

@@ -1,0 +1,74 @@
+import type { PackageSet } from "./model.ts";
+import { mayName, packagesOf, type Ranges } from "./names.ts";
+import type { AddedPermit, PackageStore } from "./package-store.ts";
+import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
+
+/** The packages that code may import: those of the settings, and those that administrators have added. */
+export class Permits {
+  readonly #store: Pick<PackageStore, "permits" | "addPermit" | "removePermit">;
+  readonly #settings: PackagePolicy;
+  readonly #nowMs: () => number;
+  #policy: PackagePolicy;
+
+  /** @param nowMs the clock, in Unix milliseconds */
+  constructor(
+    store: Pick<PackageStore, "permits" | "addPermit" | "removePermit">,
+    settings: PackagePolicy,
+    nowMs: () => number,
+  ) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#nowMs = nowMs;
+    this.#policy = this.#readPolicy();
+  }
+
+  /** What is permitted now. */
+  get policy(): PackagePolicy {
+    return this.#policy;
+  }
+
+  /** What administrators have added to the list of the operator. */
+  get added(): readonly AddedPermit[] {
+    return this.#store.permits;
+  }
+
+  /** Adds an entry to the list of the operator. @returns false if it was there */
+  add(entry: string, by: string): boolean {
+    const isNew = this.#store.addPermit({ entry, by, at: this.#nowMs() });
+    this.#policy = this.#readPolicy();
+    return isNew;
+  }
+
+  /** Removes an entry that `add` has added. @returns false if there is none */
+  remove(entry: string): boolean {
+    const isGone = this.#store.removePermit(entry);
+    this.#policy = this.#readPolicy();
+    return isGone;
+  }
+
+  /** @throws {Problem} `packages_forbidden` */
+  require(set: Pick<PackageSet, "ranges">, claim: PackagesClaim): void {
+    requirePermitted(set, this.#policy, claim);
+  }
+
+  /**
+   * Returns the packages that code names, or null if it names none. All of them are permitted.
+   *
+   * @param texts the code and its modules
+   * @param ranges the packages that the request names outside of the texts, or null
+   * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
+   */
+  named(texts: readonly (string | Buffer)[], ranges: Ranges | null, claim: PackagesClaim): PackageSet | null {
+    if (ranges === null && !texts.some(mayName)) return null;
+    // Specifiers are ASCII, so the cheapest decoding suffices.
+    const read = texts.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
+    const set = packagesOf(read, ranges, (name) => defaultRange(name, this.#policy, claim));
+    if (set) requirePermitted(set, this.#policy, claim);
+    return set;
+  }
+
+  #readPolicy(): PackagePolicy {
+    const { mode, allow } = this.#settings;
+    return { mode, allow: [...new Set([...allow, ...this.#store.permits.map(({ entry }) => entry)])] };
+  }
+}
