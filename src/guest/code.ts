@@ -1,5 +1,6 @@
+import type { CodeMessage } from "../wire/code-message.ts";
 import { bytesFrame } from "../wire/frames.ts";
-import { ANSWERS_BY, type CodeMessage, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
+import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";

@@ -1,4 +1,4 @@
-import type { CodeMessage } from "../wire/messages.ts";
+import type { CodeMessage } from "../wire/code-message.ts";
 import type { TransformedMessage, TransformMessage } from "../wire/transform.ts";
 import { compileGenerated } from "./compile-generated.ts";
 import { compile, type ParsedCode } from "./compile.ts";

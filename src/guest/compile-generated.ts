@@ -1,4 +1,4 @@
-import type { CodeMessage } from "../wire/messages.ts";
+import type { CodeMessage } from "../wire/code-message.ts";
 import { codeOfBody, codeOfStatements, type ParsedCode, parseAsExpression, parseStrippedModule } from "./compile.ts";
 import { noteMap } from "./generated-maps.ts";
 import { moduleUrl } from "./modules.ts";

@@ -1,4 +1,4 @@
-import type { CodeMessage } from "../wire/messages.ts";
+import type { CodeMessage } from "../wire/code-message.ts";
 import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { packagesOfCode } from "./code-packages.ts";

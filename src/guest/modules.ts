@@ -1,6 +1,6 @@
 import { isBuiltin, registerHooks } from "node:module";
 
-import type { CodeMessage } from "../wire/messages.ts";
+import type { CodeMessage } from "../wire/code-message.ts";
 import { forgetPackagesOfCode, packageModule, packagesOfCode } from "./code-packages.ts";
 import type { CodeFault } from "./faults.ts";
 import { forgetMaps, noteMap } from "./generated-maps.ts";

@@ -1,4 +1,5 @@
-import { type AbortReason, decodeCode } from "../wire/messages.ts";
+import { decodeCode } from "../wire/code-message.ts";
+import type { AbortReason } from "../wire/messages.ts";
 import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";

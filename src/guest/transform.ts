@@ -1,5 +1,6 @@
+import type { CodeMessage } from "../wire/code-message.ts";
 import { textFrame } from "../wire/frames.ts";
-import { type CodeMessage, FROM_GUEST } from "../wire/messages.ts";
+import { FROM_GUEST } from "../wire/messages.ts";
 import {
   BODY_HEAD,
   JSX_SOURCES,

@@ -1,4 +1,4 @@
-import { encodeCode } from "../wire/messages.ts";
+import { encodeCode } from "../wire/code-message.ts";
 import { now } from "./clock.ts";
 import { addCode, forgetCode, startRun } from "./runner.ts";
 

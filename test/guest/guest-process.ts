@@ -7,12 +7,12 @@ import path from "node:path";
 
 import { guestArguments } from "../../src/sandbox/program/guest-program.ts";
 import { makeFolder, makeProgram } from "../../src/sandbox/program/make-program.ts";
+import { encodeCode } from "../../src/wire/code-message.ts";
 import { bytesFrame, FrameReader, type OnFrame, Outbox, textFrame } from "../../src/wire/frames.ts";
 import {
   type AbortReason,
   DATA_BYTES,
   DATA_FRAME_COST_BYTES,
-  encodeCode,
   type FaultMessage,
   FROM_GUEST,
   type HeadMessage,

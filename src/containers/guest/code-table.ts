@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 
+import { type CodeMessage, encodeCode } from "../../wire/code-message.ts";
 import { bytesFrame } from "../../wire/frames.ts";
-import { ANSWERS_BY, type AnswersBy, type CodeMessage, encodeCode, TO_GUEST } from "../../wire/messages.ts";
+import { ANSWERS_BY, type AnswersBy, TO_GUEST } from "../../wire/messages.ts";
 import { type CacheOf, type CodePackages, PackageTable, type Send } from "./package-table.ts";
 
 /** Submitted code with a key that identifies it. */

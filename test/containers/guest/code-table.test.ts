@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import * as fc from "fast-check";
 
 import { type Code, codeOf, CodeTable } from "../../../src/containers/guest/code-table.ts";
-import { decodeCode, TO_GUEST } from "../../../src/wire/messages.ts";
+import { decodeCode } from "../../../src/wire/code-message.ts";
+import { TO_GUEST } from "../../../src/wire/messages.ts";
 
 function code(source: string | Buffer, typescript = false, modules: Record<string, string> | null = null): Code {
   return codeOf({ source: Buffer.from(source), typescript, modules });
