@@ -9,6 +9,7 @@ import type { Caller } from "../../tokens/caller.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { KeptInput } from "./kept-input.ts";
+import { KeptLines } from "./kept-lines.ts";
 import { recordError } from "./record-error.ts";
 import { redactionOf } from "./redactions.ts";
 import { joinedHeaders } from "./response-headers.ts";
@@ -17,8 +18,6 @@ import { type MeteredUse, RunMeter } from "./run-meter.ts";
 import { statusOfProblem } from "./run-status.ts";
 import type { Admission, TracedRun } from "./traced-run.ts";
 
-/** The approximate memory of a line in addition to its text. */
-const LINE_BYTES = 64;
 /** The approximate memory of a trace without limits, lines and error. */
 const TRACE_BYTES = 512;
 /** The approximate memory of what was left of the limits of one container or token. */
@@ -26,9 +25,8 @@ const USAGE_BYTES = 256;
 
 const LATIN_1 = /^[\0-\xff]*$/;
 
-/** The lines of a run that has printed and has lost its lines. */
-const NONE_LEFT: ConsoleLine[] = [];
 const NO_LINES: readonly ConsoleLine[] = [];
+const NONE_DROPPED = { lines: 0, bytes: 0 };
 const NO_EGRESS = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
 
 /** What happened in an admitted run. It outlives the request, so it must not refer to the request. */
@@ -47,12 +45,10 @@ export class RunTrace implements EndedRun {
   error: RecordError | null = null;
   /** What the author of code without an error probably meant. */
   hint: string | null = null;
-  #lines: ConsoleLine[] | null = null;
-  #isTrimmed = false;
+  /** Null for most runs, which print nothing. */
+  #console: KeptLines | null = null;
   /** What the run counts for. */
   cell: UsageCell | null = null;
-  droppedLines = 0;
-  droppedBytes = 0;
   resultType: string | null = null;
   response: { readonly status: number; readonly headers: readonly string[] } | null = null;
   start: GuestStart | null = null;
@@ -75,7 +71,6 @@ export class RunTrace implements EndedRun {
   /** The secrets that are redacted in the input. */
   #secrets: RunSecrets | null = null;
   #bytes = TRACE_BYTES;
-  #linesBytes = 0;
   readonly #callers: readonly Caller[];
   readonly #file: string | null;
   readonly #consoleLimit: number;
@@ -130,33 +125,34 @@ export class RunTrace implements EndedRun {
   }
 
   get lines(): readonly ConsoleLine[] {
-    return this.#lines ?? NO_LINES;
+    return this.#console?.lines ?? NO_LINES;
   }
 
   get lineBytes(): number {
-    return this.#linesBytes;
+    return this.#console?.bytes ?? 0;
+  }
+
+  /** The console lines that the record does not have. */
+  get dropped(): { readonly lines: number; readonly bytes: number } {
+    return this.#console ? { lines: this.#console.droppedLines, bytes: this.#console.droppedBytes } : NONE_DROPPED;
   }
 
   get isWhole(): boolean {
-    return !this.#isTrimmed;
+    return !this.#console?.isTrimmed;
   }
 
   withoutLines(): this {
-    for (const { text } of this.lines) this.droppedBytes += Buffer.byteLength(text);
-    this.droppedLines += this.lines.length;
-    this.#bytes -= this.#linesBytes;
-    this.#linesBytes = 0;
-    this.#lines = NONE_LEFT;
-    this.#isTrimmed = true;
+    (this.#console ??= new KeptLines(this.#consoleLimit)).clear();
     return this;
   }
 
   get bytes(): number {
-    return this.#bytes + (this.#input?.bytes ?? this.#inputBytes);
+    return this.#bytes + this.lineBytes + (this.#input?.bytes ?? this.#inputBytes);
   }
 
   get isSilent(): boolean {
-    return this.status === "ok" && this.#lines === null && this.#input === null && this.#inputText === null;
+    const hasInput = this.#input !== null || this.#inputText !== null;
+    return this.status === "ok" && this.lines.length === 0 && this.isWhole && !hasInput;
   }
 
   /** Measures the guest from now on. */
@@ -180,17 +176,9 @@ export class RunTrace implements EndedRun {
   print(level: number, bytes: number, text: () => string): ConsoleLine | null {
     // The record of an ended run does not change any more.
     if (this.endedMs > 0) return null;
-    if (this.#linesBytes + bytes + LINE_BYTES > this.#consoleLimit) {
-      this.droppedLines++;
-      this.droppedBytes += bytes;
-      return null;
-    }
     const atMs = Math.round((performance.now() - this.sentMs) * 10) / 10;
-    const line = { atMs, level: LOG_LEVELS[level] ?? "info", text: text() };
-    this.#linesBytes += bytes + LINE_BYTES;
-    this.#bytes += bytes + LINE_BYTES;
-    (this.#lines ??= []).push(line);
-    return line;
+    this.#console ??= new KeptLines(this.#consoleLimit);
+    return this.#console.add(bytes, () => ({ atMs, level: LOG_LEVELS[level] ?? "info", text: text() }));
   }
 
   /** @param headers name, value, name, value; without secrets. */
@@ -263,7 +251,7 @@ function makeRecord(trace: RunTrace): RunRecord {
     resultType: trace.resultType,
     response: trace.response && { status: trace.response.status, headers: joinedHeaders(trace.response.headers) },
     console: trace.lines,
-    dropped: { lines: trace.droppedLines, bytes: trace.droppedBytes },
+    dropped: trace.dropped,
     error,
     hint: error ? error.hint : trace.hint,
     startedAt: new Date(trace.startedMs).toISOString(),
