@@ -63,7 +63,7 @@ async function openWalls(): Promise<ReadonlyMap<string, LocalSandbox>> {
     }
   };
   await add("namespaces", (own) => openNamespaces(own, LIMITS));
-  if (mayChangeRoot()) await add("confined, root and user of its own", (own) => openConfined(own, LIMITS));
+  if (mayChangeRoot()) await add("confined, with its root and its user", (own) => openConfined(own, LIMITS));
   const abi = await landlockAbi(folder.stub, process.arch as Architecture);
   const means = { ownUsers: false, jail: false, landlockAbi: abi };
   await add("confined, the service's user", (own) => openConfined(own, LIMITS, means));

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line with the Node that caisson pins, if npm has installed it, and otherwise with this Node.
-// This file must be readable for an old Node, because it says which one is needed.
+// This file must be readable for an old Node, because it names the version that is needed.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

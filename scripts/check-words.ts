@@ -1,6 +1,7 @@
 /**
- * Counts words in comments and Markdown that hide the actor or the meaning of a sentence (see AGENTS.md). Fails if there are
- * more than the budget. Fails also if there are fewer, so that the budget is lowered and only shrinks.
+ * Counts words that hide the actor or the meaning of a sentence (see AGENTS.md), in comments, in Markdown, and in the texts of
+ * code: errors, hints, help, log lines, titles of tests. Fails if there are more than the budget. Fails also if there are fewer,
+ * so that the budget is lowered and only shrinks.
  *
  * `--list` prints every finding.
  */
@@ -12,7 +13,8 @@ const BUDGET = 0;
 
 const WORDS: readonly string[] = [
   ...["whoever", "whomever", "whom", "nobody", "somebody", "anybody", "anew", "mend", "mends", "mended", "mending"],
-  ...["hears", "heard", "hearing", "tells", "knows", "he", "him", "his", "comes to", "at the most", "all the same"],
+  ...["hears", "heard", "hearing", "tells", "told", "says", "said", "saying", "knows", "he", "him", "his", "comes to"],
+  ...["at the most", "all the same"],
   ...["by and by", "of its own", "in place of", "beside", "of those that", "such a", "such as these"],
 ];
 /** Words that are wrong only at the start of a sentence. */
@@ -20,8 +22,15 @@ const OPENERS: readonly string[] = ["who", "those", "such", "one that", "one who
 
 const WORD = new RegExp(`\\b(?:${WORDS.join("|")})\\b`, "gi");
 const OPENER = new RegExp(`(?:^|[.:;] )(?:${OPENERS.join("|")})\\b`, "gi");
-/** Excluded files: the licence, which has foreign text, and the generated pages and types, whose texts are in the code. */
-const LEFT_OUT = /^(?:LICENSE|package-lock\.json|docs\/reference\/(?:errors|settings)\.md|client\/src\/api-types\.ts)$/;
+/** A text of code may be a part of a sentence, so its start is not checked. */
+const TEXT_OPENER = new RegExp(`[.:] (?:${OPENERS.join("|")})\\b`, "gi");
+/** A string or a template on one line. */
+const TEXT = /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g;
+/** At least three words. Shorter strings are names. */
+const SENTENCE = /[\w,;:}] +[\w$]+[,;:]? +\w/;
+/** Excluded files: foreign text, this list of words, and the generated pages and types, whose texts are in the code. */
+const LEFT_OUT =
+  /^(?:LICENSE|package-lock\.json|scripts\/check-words\.ts|docs\/reference\/(?:errors|settings)\.md|client\/src\/api-types\.ts)$/;
 
 interface Find {
   readonly place: string;
@@ -35,7 +44,7 @@ const found = files.filter((file) => existsSync(file) && !LEFT_OUT.test(file)).f
 if (process.argv.includes("--list")) for (const { place, words } of found) console.log(`${place}: ${words}`);
 console.log(`words: ${found.length} places, ${BUDGET} allowed`);
 if (found.length > BUDGET) {
-  console.error("Rewrite the new comments in plain English: scripts/node scripts/check-words.ts --list prints them.");
+  console.error("Rewrite the new texts in plain English: scripts/node scripts/check-words.ts --list prints them.");
   process.exitCode = 1;
 } else if (found.length < BUDGET) {
   console.error(`Lower BUDGET in scripts/check-words.ts to ${found.length}.`);
@@ -44,18 +53,36 @@ if (found.length > BUDGET) {
 
 function findIn(file: string): Find[] {
   const lines = readFileSync(file, "utf8").split("\n");
-  const prose = file.endsWith(".md") ? proseOfMarkdown(lines) : lines.map(commentOf);
+  const isMarkdown = file.endsWith(".md");
+  const prose = isMarkdown ? proseOfMarkdown(lines) : lines.map(commentOf);
   return prose.flatMap((text, at) => {
-    const words = [...text.matchAll(WORD), ...text.matchAll(OPENER)].map(([word]) => word);
+    const words = wordsIn(text, [WORD, OPENER]);
+    if (!isMarkdown && isCodeLine(lines[at]!)) words.push(...wordsIn(textsOf(lines[at]!), [WORD, TEXT_OPENER]));
     return words.length === 0 ? [] : [{ place: `${file}:${at + 1}`, words: words.join(", ") }];
   });
 }
 
-/** Returns the comment of a line of code: a whole-line comment, or the text after `//`. */
+function wordsIn(text: string, patterns: readonly RegExp[]): string[] {
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([word]) => word));
+}
+
+function isCodeLine(line: string): boolean {
+  return !/^\s*(?:\/\/|\/\*|\*)/.test(line);
+}
+
+/** Returns the comment of a line of code without names in backticks: a whole-line comment, or the text after `//`. */
 function commentOf(line: string): string {
-  const text = line.trim();
-  if (/^(?:\/\/|\/\*|\*)/.test(text)) return text.replace(/^[/* ]+/, "");
-  return / \/\/ (.*)$/.exec(line)?.[1] ?? "";
+  const comment = isCodeLine(line) ? (/ \/\/ (.*)$/.exec(line)?.[1] ?? "") : line.trim().replace(/^[/* ]+/, "");
+  return comment.replaceAll(/`[^`]*`/g, "``");
+}
+
+/** Returns the texts of a line of code that are sentences, without the expressions in them. */
+function textsOf(line: string): string {
+  const texts = [...line.matchAll(TEXT)].map(([, string, template]) => string ?? template!);
+  return texts
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, "x"))
+    .filter((text) => SENTENCE.test(text))
+    .join("\n");
 }
 
 /** Returns Markdown without code, which contains programs and their output. */

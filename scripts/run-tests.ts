@@ -77,10 +77,10 @@ writeFileSync(openApiFile, JSON.stringify(openApiDocument()));
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const [beside, alone] = plan();
-console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(beside)} side by side, ${describeJobs(alone)} alone`);
+const [concurrent, alone] = plan();
+console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(concurrent)} side by side, ${describeJobs(alone)} alone`);
 const checked = words.includes("--check") ? check() : null;
-await runJobs(beside, AT_ONCE, MOST_AT_ONCE);
+await runJobs(concurrent, AT_ONCE, MOST_AT_ONCE);
 await checked;
 await runJobs(alone, 1, 1);
 // The durations are stored only if all files have run.

@@ -6,7 +6,7 @@ import path from "node:path";
  * recursive `mkdir` of Node never ends below `/proc`.
  *
  * @param name the folder as the operator named it
- * @throws {Error} if it cannot be created or written. The message says what to do.
+ * @throws {Error} if it cannot be created or written. The message contains the fix.
  */
 export function makeDataFolder(folder: string, name: string = folder): void {
   const missing: string[] = [];

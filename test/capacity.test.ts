@@ -28,7 +28,7 @@ describe("the capacity of a service", () => {
     );
   });
 
-  it("leaves descriptors for guests beside the connections of clients and of tasks, or takes half of them", () => {
+  it("leaves descriptors for guests in addition to the connections of clients and of tasks, or takes half of them", () => {
     const { connections, egressConnections, ...guests } = capacityOf(DEFAULTS, MACHINE);
     assert.equal(egressConnections, 4_096);
     assert.ok(connections + egressConnections + (guests.containers + guests.spares) * 3 <= MACHINE.descriptors!);

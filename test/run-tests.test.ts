@@ -56,7 +56,7 @@ describe("the runner of the tests", () => {
     assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"]);
   });
 
-  it("ends a file whose hook failed with something open, says what is open, and counts it as failed", async () => {
+  it("ends a file whose hook failed with something open, names what is open, and counts it as failed", async () => {
     const broken = `
       let other;
       before(() => { createServer().listen(0); throw new Error("no clock"); });

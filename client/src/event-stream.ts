@@ -5,7 +5,7 @@ export interface ServerEvent {
   readonly data: string;
   /** The id of this event, or of the latest one that had an id. */
   readonly id: string | null;
-  /** The time after which the service wants clients to connect again; null if it has not said one. */
+  /** The time after which the service wants clients to connect again; null if it has not named one. */
   readonly retryMs: number | null;
 }
 

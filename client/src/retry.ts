@@ -13,7 +13,7 @@ export interface RetryOptions {
 const DEFAULT_WAIT_MS = 60_000;
 /** The wait after an answer that names none. */
 const UNNAMED_WAIT_MS = 1_000;
-/** The shortest wait, so that an answer that says 0 does not cause a loop without pauses. */
+/** The shortest wait, so that an answer of 0 does not cause a loop without pauses. */
 const MIN_WAIT_MS = 10;
 /** Timers of JavaScript have 31 bits. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

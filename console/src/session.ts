@@ -89,7 +89,7 @@ export function signOut(reason: string | null = null): void {
   farewell.value = reason;
 }
 
-/** Ends the session if the service says that its token is not valid any more. */
+/** Ends the session if the service reports that its token is not valid any more. */
 export function noticeRefusal(error: unknown): void {
   if (error instanceof CaissonError && error.code === "token_invalid") signOut(error.detail ?? error.message);
 }

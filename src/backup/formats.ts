@@ -29,7 +29,7 @@ const VERSIONS: Readonly<Record<string, number>> = {
   "runs/": SCHEMA_VERSION,
 };
 
-/** What the first part of a backup says. */
+/** The content of the first part of a backup. */
 export interface About {
   /** The release of the service. */
   readonly caisson: string;

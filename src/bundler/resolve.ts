@@ -131,11 +131,11 @@ class Resolver {
     for (const [peer, { range, isOptional }] of [...this.#versions.get(from)!.peers].toSorted(byName)) {
       if (from.dependencies.has(peer)) continue;
       const spec = specOf(peer, range, from);
-      const beside = this.#roots.get(peer) ?? this.#dependantsPick(from, peer);
-      const isFit = beside !== undefined && allows(spec.range, this.#packages.get(beside)!.version);
-      if (isFit) from.dependencies.set(peer, beside);
+      const present = this.#roots.get(peer) ?? this.#dependantsPick(from, peer);
+      const isFit = present !== undefined && allows(spec.range, this.#packages.get(present)!.version);
+      if (isFit) from.dependencies.set(peer, present);
       else if (isOptional) continue;
-      else if (beside !== undefined) throw unfit(from, peer, range, beside);
+      else if (present !== undefined) throw unfit(from, peer, range, present);
       else {
         const [key, isNew] = await this.#pick(spec.name, spec.range);
         from.dependencies.set(peer, key);
@@ -204,8 +204,8 @@ function specOf(alias: string, spec: string, from: Picked): { name: string; rang
   throw new Failure("packages_failed", `${subject}, which is not a version of a registry`);
 }
 
-function unfit(from: Picked, peer: string, range: string, beside: string): Failure {
-  const detail = `${keyOf(from)} needs ${peer}@${range} next to it, and the set has ${beside}`;
+function unfit(from: Picked, peer: string, range: string, present: string): Failure {
+  const detail = `${keyOf(from)} needs ${peer}@${range} next to it, and the set has ${present}`;
   return new Failure("packages_failed", detail, `Name a range of ${peer} that contains a version which both accept.`);
 }
 

@@ -1,6 +1,6 @@
 import { say } from "./print/say.ts";
 
-/** Returns the first entries of a list, and says on stderr if there are more. */
+/** Returns the first entries of a list, and reports on stderr if there are more. */
 export async function readPage<Entry>(list: AsyncIterable<Entry>, limit: number): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of list) {

@@ -26,7 +26,7 @@ export function runCommand(): Command {
     .option("--timeout <duration>", "the longest that the run may take, such as 5s")
     .option(
       "--package <name>",
-      "an npm package that the code imports, such as zod@4; can be repeated; default: those of the caisson.json here",
+      "an npm package that the code imports, such as zod@4; can be repeated; default: the packages of the caisson.json here",
       gather,
     )
     .option("--file <name>", "the name of the code in positions; default: the file")

@@ -77,7 +77,7 @@ function showCommand(): Command {
   return remote<{ code?: true }>(command, examples, async ({ caisson, flags, print }, container, task) => {
     const found = await caisson.tasks.get(container, task);
     if (!flags.code) return print(found, () => taskText(found));
-    if (found.code === undefined) throw new UsageError(`the task has no code of its own, but that of ${found.url}`);
+    if (found.code === undefined) throw new UsageError(`the task has no stored code; it runs the code of ${found.url}`);
     // A terminal executes control characters; a file must get the same bytes.
     const isTerminal = process.stdout.isTTY;
     process.stdout.write(isTerminal ? `${printableLines(found.code).join("\n")}\n` : found.code);

@@ -99,7 +99,7 @@ function revokeCommand(): Command {
     const answer = await caisson.tokens.revoke(jti);
     print(answer, () => fields([["revoked", jti]]));
     if (isUnknown && !json)
-      say("no token with this jti is stored here; one that has it is refused from now on; caisson tokens list");
+      say("no token with this jti is stored here; a token that has it is refused from now on; caisson tokens list");
     else if (!json) say("its next request is refused; runs in flight finish, unless the service has --kill-revoked");
   });
 }

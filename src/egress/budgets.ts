@@ -1,6 +1,6 @@
 import type { Refusal } from "./faults.ts";
 
-/** What the record of a run says about its network use. */
+/** The network use of a run, as its record has it. */
 export interface EgressUse {
   /** The connections that the run requested and that were not refused at once. */
   connections: number;

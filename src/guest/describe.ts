@@ -147,7 +147,7 @@ function read(error: object, name: string): unknown {
   }
 }
 
-/** Converts a thrown object to text. The JSON of a plain object says more than "[object Object]". */
+/** Converts a thrown object to text. The JSON of a plain object is more useful than "[object Object]". */
 function asText(error: object): string {
   try {
     if (getPrototypeOf(error) === plain) return stringify(error);

@@ -22,7 +22,7 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   {
     pattern:
       /^(?:contex|contxt|conext|ctxt|ctx|req|request|event|query|params|args|inputs?|payload|data|body) is not defined/,
-    hint: "Code without a function of its own has `context`: context.query, context.body, context.data, context.headers.",
+    hint: "Code that is not a function has `context`: context.query, context.body, context.data, context.headers.",
   },
   {
     pattern: /^(?:app|router|server|express) is not defined/,

@@ -50,7 +50,7 @@ function bodyOf(bytes: Uint8Array, type: string): unknown {
     return parse(text);
   } catch {
     throw new CodeFault("request_invalid", "the body is not JSON", {
-      hint: "The content-type header of the request says JSON.",
+      hint: "The content-type header of the request is a type of JSON.",
     });
   }
 }

@@ -146,7 +146,7 @@ function isWhole(text: string): boolean {
 /** Simple strings and round brackets, and what a pattern cannot tell apart: comments, regular expressions, templates, escapes. */
 const BRACKETS = /"[^"\\\n]*"|'[^'\\\n]*'|[()`/\\"']/g;
 
-/** Whether each `)` follows its `(`. It is false for a text that this cannot be told of without a grammar. */
+/** Whether each `)` follows its `(`. It is false for a text that only a grammar can decide. */
 function isBalanced(text: string): boolean {
   let depth = 0;
   BRACKETS.lastIndex = 0;

@@ -3,7 +3,7 @@ import { mayName, packagesOf, type Ranges } from "./names.ts";
 import type { AddedPermit, PackageStore } from "./package-store.ts";
 import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
 
-/** The packages that code may import: those of the settings, and those that administrators have added. */
+/** The packages that code may import: the entries of the settings, and the entries that administrators have added. */
 export class Permits {
   readonly #store: Pick<PackageStore, "permits" | "addPermit" | "removePermit">;
   readonly #settings: PackagePolicy;

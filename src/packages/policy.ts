@@ -75,7 +75,7 @@ function forbidden(name: string, why: string, hint: string): Problem {
   return new Problem("packages_forbidden", `the package ${name} is not permitted: ${why}`, { hint });
 }
 
-/** Says why a list does not permit a package. */
+/** Returns why a list does not permit a package. */
 function limitOf(name: string, range: string, permits: readonly Permit[]): string {
   const ranges = permits.filter((permit) => covers(permit, name)).map((permit) => permit.range);
   if (ranges.length === 0) return "does not list it";

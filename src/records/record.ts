@@ -113,7 +113,7 @@ export interface RunRecord {
   };
   /** The packages that the code imports; absent if there are none. */
   readonly packages?: RecordPackages;
-  /** The body of the request, if the task says `record: "input"`. */
+  /** The body of the request, if the task has `record: "input"`. */
   readonly input?: string;
 }
 

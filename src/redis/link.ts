@@ -182,7 +182,7 @@ export class RedisLink {
       await this.#client.call("PING");
       this.#lost = null;
     } catch (error) {
-      // The error of the client itself says only that the connection was closed.
+      // The error of the client itself reports only that the connection was closed.
       throw plain(reason ?? error);
     } finally {
       clearTimeout(timer);

@@ -100,7 +100,7 @@ export interface GuestExit {
   readonly outOfDisk?: boolean;
 }
 
-/** The state of the guest's main thread, and of its whole process where a member says so. */
+/** The state of the guest's main thread, and of its whole process if the comment of a member states that. */
 export interface GuestStatus {
   /** The process id in the host's PID namespace. */
   readonly pid: number;

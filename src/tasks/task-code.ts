@@ -36,7 +36,7 @@ export function packed(code: TaskCode): string {
   return [JSON.stringify(head), "\n", ...texts].join("");
 }
 
-/** Reads what `packed` has written. @param wasPacked as `isPacked` said */
+/** Reads what `packed` has written. @param wasPacked the result of `isPacked` */
 export function unpacked(text: string, wasPacked: boolean): TaskCode {
   if (!wasPacked) return { code: text, modules: null, typescript: false };
   const end = text.indexOf("\n");

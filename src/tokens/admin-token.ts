@@ -10,7 +10,7 @@ import type { Tokens } from "./token-service.ts";
  * away nothing: a reader of this folder can read the signing keys too.
  *
  * @returns whether the token was created by this call.
- * @throws {Error} when other users can read the file or it cannot be read. The message says how to fix that.
+ * @throws {Error} when other users can read the file or it cannot be read. The message contains the fix.
  */
 export async function ensureAdminToken(file: string, tokens: Pick<Tokens, "verifier" | "issue">): Promise<boolean> {
   const text = await readPrivate(file);

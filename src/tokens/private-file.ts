@@ -14,7 +14,7 @@ const MAX_FILE_BYTES = 1_048_576;
  * Errors contain the absolute path: a service that root starts has its data folder as working directory, and the reader of the
  * error has another one.
  *
- * @throws {Error} when it cannot be read, or other users than its owner can read it. The message says how to fix that.
+ * @throws {Error} when it cannot be read, or other users than its owner can read it. The message contains the fix.
  */
 export async function readPrivate(file: string): Promise<string | undefined> {
   try {

@@ -60,7 +60,7 @@ export interface OpenOptions {
  *
  * @param keysFile the file with the keys that several nodes share, instead of the keys in the folder. It is never created here:
  * a node that created its own keys because the file is missing would reject the tokens of all other nodes.
- * @throws {Error} when a file is missing, damaged or accessible to other users. The message says what to do.
+ * @throws {Error} when a file is missing, damaged or accessible to other users. The message contains the fix.
  */
 export async function openTokens(folder: string, keysFile?: string, options: OpenOptions = {}): Promise<Tokens> {
   const { create = true, nowMs = Date.now, onKeys } = options;

@@ -31,7 +31,7 @@ export const TO_GUEST = {
    * CommonJS module; V8's code cache of it, or nothing. Sent once; codes refer to the packages by this id.
    */
   packages: 11,
-  /** id: packages. No payload. The guest may drop the packages; it was told before to forget each code that names them. */
+  /** id: packages. No payload. The guest may drop the packages; frames before this one have ended each code that names them. */
   forgetPackages: 12,
   /** id: run. Payload: `TransformedMessage` as JSON, the answer to `transform`. */
   transformed: 13,

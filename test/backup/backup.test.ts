@@ -177,7 +177,7 @@ describe("a backup of a service under load", () => {
     assert.ok(!left.includes("backup.unfinished"), left.join(", "));
   });
 
-  it("can leave out the records of runs, and can replace a file only if it is told to", async () => {
+  it("can leave out the records of runs, and replaces a file only with --force", async () => {
     const to = path.join(files, "small.tar");
     await writeFile(to, "mine");
     const args = ["backup", "--data", restored.data, "--to", to, "--without-records"];

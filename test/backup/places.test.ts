@@ -131,7 +131,7 @@ describe("a backup", () => {
   });
 
   it(
-    "of a node on Redis has its keys, and says that the counts and tokens are in Redis",
+    "of a node on Redis has its keys, and reports that the counts and tokens are in Redis",
     { skip: noRedis },
     async () => {
       await using redis = await startRedis();

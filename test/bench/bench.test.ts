@@ -39,13 +39,13 @@ describe("npm run bench", () => {
     assert.deepEqual([figure!.unit, typeof figure!.aim, typeof figure!.budget], ["ms", "number", "number"]);
   });
 
-  it("says which rows exist if it is given another", async () => {
+  it("names the existing rows if another row is requested", async () => {
     const { code, stderr } = await bench(["--only", "warm-body,waarm"]);
     assert.equal(code, 2);
     assert.match(stderr, /^bench: no row is named waarm; the rows are warm-body, .*peer-process$/m);
   });
 
-  it("says how to install wrk if a row needs it and it is missing", async () => {
+  it("names the package of wrk if a row needs it and it is missing", async () => {
     const { code, stderr } = await bench(["--only", "warm-body"], { PATH: "/nonexistent" });
     assert.equal(code, 2);
     assert.match(stderr, /wrk is missing: .*apt-get install -y wrk/);

@@ -283,7 +283,7 @@ describe("caisson logs", () => {
     }
   });
 
-  it("needs the verb logs, with exit code 3, and says how to go on without runs", async () => {
+  it("needs the verb logs, with exit code 3, and names the flag to continue without runs", async () => {
     const token = await service.issue({ containers: ["acme"], can: ["run"] });
     const { code, stderr } = await caisson(["logs", "acme"], { CAISSON_TOKEN: token });
     assert.equal(code, 3);

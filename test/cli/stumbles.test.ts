@@ -131,7 +131,7 @@ describe("a command that the service cannot fulfil names what to do", () => {
   }
 });
 
-describe("what is no name, no token and no certificate is named", () => {
+describe("the error of a value that is not a name, token or certificate names it", () => {
   it("for a profile to remove, which a login would not help", async () => {
     const { code, stderr } = await command(["logout", "--profile", "nope"], { XDG_CONFIG_HOME: folder });
     assert.equal(code, 2);
@@ -219,12 +219,12 @@ describe("run", () => {
     assert.doesNotMatch(stderr, /node:internal|at x/);
   });
 
-  it("says whether the administrative token is missing", async () => {
+  it("reports an administrative token that is missing", async () => {
     const { stderr } = await command(["run", await write("one.js", "1"), "--data", path.join(folder, "nowhere")]);
     assert.match(stderr, /no administrative token: .*\(the file does not exist\)/);
   });
 
-  it("says whether the administrative token is forbidden", { skip: whyNoUser() }, async () => {
+  it("reports an administrative token that may not be read", { skip: whyNoUser() }, async () => {
     const words = ["run", await write("two.js", "1"), "--data", home.data];
     const { stderr } = await command(words, {}, NOBODY);
     assert.match(stderr, /no administrative token: .*\(this user may not read it\)/);
@@ -238,7 +238,7 @@ async function start(args: readonly string[], said: RegExp, uid?: number): Promi
   assert.match(stderr, said);
 }
 
-describe("a start that fails says what to do", () => {
+describe("a start that fails names the fix", () => {
   it("for a data folder that is a file, lies below a file, or cannot be created", { timeout: 60_000 }, async () => {
     const file = await write("a-file", "");
     await start(["--data", file], /^caisson: --data: .*a-file is not a folder; move it away, or give another --data$/m);

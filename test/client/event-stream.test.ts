@@ -25,7 +25,7 @@ async function eventsOf(text: string, size: number): Promise<ServerEvent[]> {
 }
 
 for (const [at, text] of TEXTS.entries()) {
-  it(`an event stream is read as the standard says, in pieces of any size: ${at}`, async () => {
+  it(`an event stream is read as the standard requires, in pieces of any size: ${at}`, async () => {
     for (const size of [1, 2, 3, 7, 1_000]) {
       const events = (await eventsOf(text, size)).filter(({ name }) => name !== "");
       const expected = parseEvents(text).map(({ name, data, id }) => [name, data, id]);

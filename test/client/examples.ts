@@ -17,7 +17,7 @@ export function examplesOf(page: string): Examples {
   return { prelude: prelude!, blocks };
 }
 
-/** Returns what an example says that it prints: the comments after `console.log`. */
+/** Returns the expected output of an example: the comments after `console.log`. */
 export function expectedOutput(block: string): string[] {
   return [...block.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text!);
 }

@@ -169,7 +169,7 @@ describe("runs.follow", () => {
     }
   });
 
-  it("pauses before it connects again, whatever the service says", async () => {
+  it("pauses before it connects again, whatever pause the service requests", async () => {
     const at: number[] = [];
     const closed = stream("retry: 0\n\n");
     const noted: RequestListener = (request, response) => {

@@ -85,7 +85,7 @@ interface Box {
   querySelectorAll(selector: string): { readonly length: number };
 }
 
-/** Scrolls until the list says that it is complete. @returns the most rows that were in the document at once */
+/** Scrolls until the list shows that it is complete. @returns the most rows that were in the document at once */
 async function scrollToEnd(page: Page, list: string, all: string): Promise<number> {
   const region = page.getByRole("region", { name: list });
   const status = page.getByRole("status").last();

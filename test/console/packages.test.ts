@@ -90,7 +90,7 @@ it("a task keeps its versions until the reader moves them", async () => {
   assert.equal(result, 42);
 });
 
-it("a token is narrowed to packages, and the form says so in plain words", async () => {
+it("a token is narrowed to packages, and the form states that in plain words", async () => {
   const { page } = tab;
   await openPage(page, "Tokens");
   await page.getByLabel("Containers").fill("acme");
@@ -103,7 +103,7 @@ it("a token is narrowed to packages, and the form says so in plain words", async
   assertProblem(refused, 403, "packages_forbidden");
 });
 
-it("a package is taken from the list, and a set is removed, only after a question that says what that destroys", async () => {
+it("a package is taken from the list, and a set is removed, only after a question that names what that destroys", async () => {
   const { page } = tab;
   await openPage(page, "Packages");
   await page.getByRole("button", { name: "Remove double from the list" }).click();

@@ -79,9 +79,9 @@ after(async () => {
   await service?.stop();
 });
 
-describe("a page that a task answers, beside the console of the same origin", () => {
+describe("a page that a task answers, with the console at the same origin", () => {
   for (const task of ["page", "image"]) {
-    it(`gets nothing in a tab of its own, as a ${task}`, async () => {
+    it(`gets nothing in a separate tab, as a ${task}`, async () => {
       const page = await tab.context.newPage();
       await page.goto(`${service.url}/api/run/evil/${task}`);
       assert.deepEqual(await spoils(page), {});

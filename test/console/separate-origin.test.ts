@@ -65,7 +65,7 @@ after(async () => {
   await home[Symbol.asyncDispose]();
 });
 
-describe("a console with a port of its own", () => {
+describe("a console with a separate port", () => {
   it("is at the URL that the start prints, and every page works from there", async () => {
     const url = `http://127.0.0.1:${consolePort}/`;
     assert.match(service.stdout(), new RegExp(`^console: ${url}$`, "m"));
@@ -144,7 +144,7 @@ describe("a console with a port of its own", () => {
   });
 });
 
-describe("a console with a port of its own, over TLS and with few connections", () => {
+describe("a console with a separate port, over TLS and with few connections", () => {
   it("opens with the certificate of the service, and one network that takes its connections leaves those of others", async () => {
     await using secure = { ...(await makeHome()), descriptors: DESCRIPTORS };
     const [cert, key] = ["cert.pem", "key.pem"].map((name) => path.join(secure.data, "..", name)) as [string, string];

@@ -126,7 +126,7 @@ function testEgress(level: string): void {
     ],
     [
       "TLS",
-      `const s = require("tls").connect({ host, port: ports.secure, ca, servername }); await once(s, "secureConnect"); const told = [s.authorized, s.remoteAddress]; s.destroy(); return told`,
+      `const s = require("tls").connect({ host, port: ports.secure, ca, servername }); await once(s, "secureConnect"); const secured = [s.authorized, s.remoteAddress]; s.destroy(); return secured`,
       [true, "127.0.0.1"],
     ],
     [

@@ -221,7 +221,7 @@ describe(
     it("of log lines a second, with a line that reports it", async () => {
       const answer = await hit("log-lines", "for (let i = 0; i < 60; i++) console.log(i); return 1");
       const dropLine = `the run has logged ${LINES_A_SECOND} lines in a second; the rest of the second is dropped`;
-      await until(() => linesOf(answer).some(({ msg }) => msg === dropLine), "the log says so");
+      await until(() => linesOf(answer).some(({ msg }) => msg === dropLine), "the log reports it");
       const lines = linesOf(answer).map(({ msg }) => msg);
       assert.equal(lines[LINES_A_SECOND], dropLine);
       assert.equal(lines[LINES_A_SECOND - 1], String(LINES_A_SECOND - 1));
@@ -239,7 +239,7 @@ describe(
       return 1`;
       const answer = await hit("log-forged", code);
       assert.equal(answer.text, "1");
-      await until(() => linesOf(answer).some(({ taskLevel }) => taskLevel === "warn"), "the log says so");
+      await until(() => linesOf(answer).some(({ taskLevel }) => taskLevel === "warn"), "the log reports it");
       const forged = linesOf(answer).filter(({ msg }) => msg === "forged");
       // The service tolerates twice as many lines, and a busy machine may read them in more than one second.
       assert.ok(forged.length >= LINES_A_SECOND && forged.length < 250, `${forged.length} lines`);

@@ -371,7 +371,7 @@ describe("the MCP endpoint", () => {
     assertProblem(await request(service.port, "POST", "/mcp/%2e%2e", { token, json: LIST }), 400, "container_invalid");
   });
 
-  it("accepts no page but those of its own address and of --mcp-origin", async () => {
+  it("accepts only pages of its own address and of --mcp-origin", async () => {
     const own = service.url;
     const { host } = new URL(own);
     const cases: [origin: string, host: string, status: number][] = [
@@ -425,7 +425,7 @@ describe("the MCP endpoint", () => {
     );
   });
 
-  it("says what to send instead of a message that no client sends", async () => {
+  it("names what to send instead of a message that no client sends", async () => {
     const call = (params: unknown): object => ({ ...LIST, method: "tools/call", params });
     const rows: readonly (readonly [message: object, said: RegExp])[] = [
       [

@@ -31,7 +31,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a user types, and what the answer says. */
+/** What a user types, and the expected answer. */
 interface Mistake {
   readonly method?: string;
   readonly target: string;
@@ -191,7 +191,7 @@ describe("a wrong path", () => {
     }
   });
 
-  it("says the same of containers that exist and of others, without a token", async () => {
+  it("answers the same for containers that exist and for others, without a token", async () => {
     for (const name of ["acme", "nope"]) {
       const { hint } = assertProblem(
         await service.request("GET", `/api/container/${name}`, { token: null }),
@@ -520,7 +520,7 @@ describe("a request with the right parts in the wrong place", () => {
     }
   });
 
-  it("says how a task receives a body that is not JSON", async () => {
+  it("names the way in which a task receives a body that is not JSON", async () => {
     const options = { body: "{a:1}", headers: { "Content-Type": "application/json" } };
     const hint = /double quotes.*text\/plain/;
     await check({ method: "POST", target: "/api/run/acme/hook", options, status: 400, code: "request_invalid", hint });
@@ -711,7 +711,7 @@ describe("code", () => {
 });
 
 describe("the hint for a path", () => {
-  it("knows all paths of the document", async () => {
+  it("has all paths of the document", async () => {
     const answer: Answer = await service.request("GET", "/openapi.json");
     const { paths } = answer.json() as { paths: Record<string, unknown> };
     for (const template of Object.keys(paths)) {

@@ -30,7 +30,7 @@ interface Document {
 
 interface Checker {
   readonly document: Document;
-  /** Its last parameter says whether members that the schema does not name are faults. */
+  /** Its last parameter decides whether members that the schema does not name are faults. */
   readonly faultsOf: (schema: object, value: unknown, isAnswer: boolean) => OutputUnit[];
 }
 

@@ -164,7 +164,7 @@ describe("code that imports packages", () => {
     assert.match(JSON.stringify(result), /hello agent/);
   });
 
-  it("waits no longer than its timeout for a build, and is told when to come back", async () => {
+  it("waits no longer than its timeout for a build, and receives the time of the next attempt", async () => {
     const gate = Promise.withResolvers<void>();
     registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
     const hasty = await service.issue({ ...CUSTOMER, timeout: "100ms" });
@@ -200,7 +200,7 @@ describe("what is not permitted", () => {
     assertProblem(task, 403, "packages_forbidden");
   });
 
-  it("is a package beside code that a token is pinned to", async () => {
+  it("is a package next to code that a token is pinned to", async () => {
     const sha256 = createHash("sha256").update(IMPORT).digest("hex");
     const pinned = await service.issue({ containers: ["acme"], code: { sha256 } });
     assertProblem(await run(IMPORT, { packages: { greet: "1" } }, { token: pinned }), 400, "code_pinned");

@@ -43,7 +43,7 @@ async function issueBelow(token: string, json: object): Promise<string> {
 }
 
 describe("a customer that floods the records with 50 child tokens", () => {
-  it("pushes out nobody's history, neither in memory nor on disk", async () => {
+  it("removes no history of other families, in memory or on disk", async () => {
     const victim = await service.issue({ containers: ["victim"], can: ["run", "logs"] });
     const own: string[] = [];
     for (let count = 0; count < 5; count++) {
@@ -63,7 +63,7 @@ describe("a customer that floods the records with 50 child tokens", () => {
     assert.deepEqual(await idsOf("victim", victim), own);
     const list = await service.request("GET", "/api/runs", { token: flooder });
     const { omitted } = list.json() as { omitted: number };
-    assert.ok(omitted > 0, "the list says how many runs it does not have");
+    assert.ok(omitted > 0, "the list reports how many runs it does not have");
     for (const run of own) {
       const record = await service.request("GET", `/api/runs/victim/${run}`, { token: victim });
       assert.match((record.json() as RunRecord).console[0]!.text, /^run \d$/);

@@ -112,7 +112,7 @@ describe("POST /api/runs/{container} answers with the record of the run", () => 
     });
   }
 
-  it("which says where an error was thrown", async () => {
+  it("which names the position at which an error was thrown", async () => {
     const { error } = await record("r-at", "const a = 1;\nconst b = 2;\nthrow new RangeError('far');\n");
     assert.equal(error!.name, "RangeError");
     assert.equal(error!.message, "far");

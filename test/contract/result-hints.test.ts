@@ -116,7 +116,7 @@ return [value, new Proxy({}, { getPrototypeOf() { ${trap} } })]`;
 });
 
 describe("an envelope that is not sent as JSON", () => {
-  it("is an expression, and its answer says how to send it", async () => {
+  it("is an expression, and its answer names how to send it", async () => {
     const body = '{"code": "return context.data", "data": {"n": 1}}';
     for (const type of [undefined, "text/plain"]) {
       const headers = type === undefined ? {} : { "Content-Type": type };
@@ -282,7 +282,7 @@ describe("an error of JavaScript", () => {
     });
   }
 
-  it("has no hint if the code throws an error of its own", async () => {
+  it("has no hint if the code itself throws an error", async () => {
     assert.equal(await hintOfRun("throw new Error('no such order')"), null);
   });
 });

@@ -81,7 +81,7 @@ describe("context in the scope of a text", () => {
     assert.deepEqual(await ofTask(handler, { body: "one" }), ["POST", "one"]);
   });
 
-  it("leaves the body to a handler that has context as a parameter, and says so", async () => {
+  it("leaves the body to a handler that has context as a parameter, and reports that", async () => {
     const streams =
       "module.exports = { async fetch(request, env, context) { return new Response(await request.text()) } }";
     assert.equal(await ofTask(streams, { body: "1" }), 1);
@@ -133,7 +133,7 @@ describe("a text without the word", () => {
     assert.equal(await value('eval("typeof con" + "text")'), "undefined");
   });
 
-  it("that is an ES module receives it as a parameter, and the error says so", async () => {
+  it("that is an ES module receives it as a parameter, and the error states that", async () => {
     const problem = assertProblem(await service.run("scope", "export default context.query.n"), 500, "task_threw");
     assert.match(problem.hint!, /export default \(context\) =>/);
   });

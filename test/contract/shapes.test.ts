@@ -245,7 +245,7 @@ describe("code that cannot run", () => {
     "<html><body>",
     "\n  ```\n1\n```",
   ]) {
-    it(`is not code, and the answer says what it is: ${code}`, async () => {
+    it(`is not code, and the answer names what it is: ${code}`, async () => {
       const problem = assertProblem(await service.run("shapes", code), 400, "code_syntax");
       assert.match(`${problem.detail} ${problem.hint}`, /fence|markdown|html/i);
     });

@@ -237,7 +237,7 @@ describe("a stream", () => {
     });
   });
 
-  it("tells nginx not to buffer it, whatever its type, and a complete body does not", async () => {
+  it("has the header that stops nginx from buffering it, whatever its type, and a complete body does not", async () => {
     for (const type of ["text/event-stream", "text/plain"]) {
       const head = `{ headers: { "content-type": "${type}" } }`;
       const made = await service.run("gathered", `new Response('data: 1\\n\\n', ${head})`);

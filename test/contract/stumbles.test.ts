@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe("an error says what to do", () => {
+describe("an error names the fix", () => {
   it("for an Authorization header without the scheme, without repeating its value", async () => {
     const send = (authorization: string): ReturnType<Service["run"]> => {
       return service.run("demo", "1", { token: null, headers: { Authorization: authorization } });

@@ -34,7 +34,7 @@ function named(findings: readonly Finding[], name: string): Finding {
 describe("a Redis that nodes share", { skip: await missing("redis-server") }, () => {
   const LAYERS = ["Redis", "Redis connection", "Redis persistence", "Redis memory"];
 
-  it("is reached, asked for a count that makes no state, and says how it keeps what it is given", async () => {
+  it("is reached, asked for a count that makes no state, and reports how it keeps its data", async () => {
     await using redis = await startRedis(["--save", "", "--appendonly", "yes", "--appendfsync", "always"]);
     const found = await examineRedis(config({ redis: redis.url }));
     assert.deepEqual(inState(found, "held"), LAYERS);
@@ -70,7 +70,7 @@ describe("a Redis that nodes share", { skip: await missing("redis-server") }, ()
 });
 
 describe("egress", () => {
-  it("is told as it was set, and places that must be refused are asked for", async () => {
+  it("is reported as it was set, and places that must be refused are asked for", async () => {
     const egressAllow = ["db.internal:5432", "10.0.0.1:80"];
     const { state, proof } = await examineEgress(config({ egressPorts: ["8443"], egressAllow }));
     assert.equal(state, "held");
@@ -103,7 +103,7 @@ describe("a data folder", () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it("that others have access to is weak, with the command that mends it", async () => {
+  it("that other users have access to is weak, with the command that fixes it", async () => {
     const open = path.join(folder, "open");
     await mkdir(open);
     await chmod(open, 0o755);

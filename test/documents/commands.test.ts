@@ -106,7 +106,7 @@ const selected = new Set(drawn("pages with commands", others, Math.ceil(others.l
 for (const each of withCommands) {
   const { page, usable } = each;
   if (WITH_NPM.has(page) || selected.has(each))
-    it(`the commands of ${page} do what it says`, () => checkPage(usable, WITH_NPM.has(page)));
+    it(`the commands of ${page} do what the page promises`, () => checkPage(usable, WITH_NPM.has(page)));
 }
 
 /** Whether the code of a page is tested by the examples of the client. */

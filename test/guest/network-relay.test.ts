@@ -70,7 +70,7 @@ describe("the relay between workers and the service", () => {
     both.first.on("message", (bytes: Uint8Array) => got.push(Buffer.from(bytes)));
     assert.equal(both.relay.deliver(TO_GUEST.received, 1, Buffer.from("y")), true);
     const expected = bytesFrame(TO_GUEST.received, 1, Buffer.from("y"));
-    await until(() => got.some((frame) => frame.equals(expected)), "the worker receives the frames of its own stream");
+    await until(() => got.some((frame) => frame.equals(expected)), "the worker receives the frames of its stream");
   });
 
   it("resets the streams of a worker that has ended, and forgets closed streams", async () => {

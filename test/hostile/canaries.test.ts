@@ -23,7 +23,7 @@ const TOUCHES: Readonly<Record<string, (places: Places) => void | Promise<void>>
     await once(socket, "close");
   },
   "writes to a file": ({ OPEN_FILE }) => appendFileSync(String(OPEN_FILE), "changed"),
-  "leaves a file beside it": ({ FOLDER }) => writeFileSync(path.join(String(FOLDER), "left"), ""),
+  "leaves a file next to it": ({ FOLDER }) => writeFileSync(path.join(String(FOLDER), "left"), ""),
   "removes a file": ({ FILE }) => rmSync(String(FILE)),
   "kills a process": ({ PID }) => void process.kill(Number(PID), "SIGKILL"),
 };

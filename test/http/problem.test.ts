@@ -31,7 +31,7 @@ describe("a problem document", () => {
     }
   });
 
-  it("has the help of its code as its hint, if the text of the error says no more", () => {
+  it("has the help of its code as its hint, if the text of the error has no help", () => {
     const { hint } = documentOf(new Problem("container_busy", "no"));
     assert.equal(hint, PROBLEMS.container_busy.help);
   });

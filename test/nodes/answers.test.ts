@@ -221,7 +221,7 @@ const tasksOf = (prefix: string, runs: number[]): UsageAnswer =>
   whole(runs.map((ok, at) => row({ task: `${prefix}${at}`, runs: { ok } })));
 
 describe("merged usage", () => {
-  it("adds up the rows with the fewest requests if there are more rows than places, and says so", async () => {
+  it("adds up the rows with the fewest requests if there are more rows than places, and reports that", async () => {
     const kind = usageRows({ by: "task" }, 5);
     const { rows, isTruncated } = await merged(kind, [tasksOf("a", [9, 1, 1, 40]), tasksOf("b", [1, 100, 1])]);
     assert.equal(isTruncated, true);

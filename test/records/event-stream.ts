@@ -5,7 +5,7 @@ export interface ReceivedEvent {
   readonly id: string;
 }
 
-/** Parses a whole event stream as the standard says. An incomplete last event is ignored. */
+/** Parses a whole event stream as the standard requires. An incomplete last event is ignored. */
 export function parseEvents(text: string): ReceivedEvent[] {
   const events: ReceivedEvent[] = [];
   let [name, data, id] = ["", "", ""];

@@ -254,7 +254,7 @@ describe("the records in memory and on disk together", () => {
 });
 
 describe("a store that fails", () => {
-  it("costs history: the answer comes from memory and says so", async () => {
+  it("costs history: the answer comes from memory and reports that", async () => {
     const { records, store } = open();
     const run = runOf({ status: "threw" });
     records.ended(run);

@@ -166,7 +166,7 @@ test("redaction masks the same characters as a search for each secret", () => {
 test("a problem is redacted in its detail, its hint and everywhere in the task's error, and is otherwise unchanged", () => {
   const secret = 'sk_live "1"\n&';
   const cause = new Error(`signal SIGABRT: boom ${secret}`);
-  const problem = new Problem("task_threw", `it said ${secret}`, {
+  const problem = new Problem("task_threw", `it printed ${secret}`, {
     hint: `not ${secret}`,
     status: 418,
     retryAfterMs: 5,
@@ -183,7 +183,7 @@ test("a problem is redacted in its detail, its hint and everywhere in the task's
   });
   const redacted = new Redaction([secret]).error(problem) as Problem;
   assert.deepEqual([redacted.code, redacted.status, redacted.options.retryAfterMs], ["task_threw", 418, 5]);
-  assert.equal(redacted.message, "it said [secret]");
+  assert.equal(redacted.message, "it printed [secret]");
   assert.equal((redacted.cause as Error).message, "signal SIGABRT: boom [secret]");
   assert.deepEqual(redacted.options.error, {
     name: "Error",

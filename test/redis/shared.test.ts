@@ -54,7 +54,7 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
       assert.equal(await registry.revoke(jti, "me", 0), true);
       assert.equal(registry.isRevoked(jti), true);
       assert.equal(await registry.revoke(jti, "me", 0), false);
-      await knownInTime(() => other.registry.isRevoked(jti), "the other node knows");
+      await knownInTime(() => other.registry.isRevoked(jti), "the other node has the change");
       assert.equal(other.registry.isRevoked(randomUUID()), false);
     });
     await nodesOn(server, async ({ registry }) => assert.equal(registry.isRevoked(jti), true));
@@ -87,13 +87,13 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
     await nodesOn(server, async ({ policies }, other) => {
       await set(policies, "acme", LIMITED);
       assert.deepEqual(policies.get("acme"), LIMITED);
-      await knownInTime(() => other.policies.get("acme") !== undefined, "the other node knows");
+      await knownInTime(() => other.policies.get("acme") !== undefined, "the other node has the change");
       const known = other.policies.get("acme");
       await set(policies, "other", LIMITED);
-      await until(() => other.policies.get("other") !== undefined, "the other node knows more");
+      await until(() => other.policies.get("other") !== undefined, "the other node has the next policy");
       assert.equal(other.policies.get("acme"), known);
       await remove(other.policies, "acme");
-      await knownInTime(() => policies.get("acme") === undefined, "the first node knows");
+      await knownInTime(() => policies.get("acme") === undefined, "the first node has the change");
     });
   });
 
@@ -121,10 +121,10 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
       other.policies.onSuspended((container, { endsRuns }) => reported.push(`${container} ${endsRuns}`));
       const suspended = { at: 1, by: "me", endsRuns: true };
       await set(one.policies, "acme", { ...LIMITED, suspended });
-      await knownInTime(() => other.policies.get("acme")?.suspended != null, "the other node knows");
+      await knownInTime(() => other.policies.get("acme")?.suspended != null, "the other node has the change");
       assert.deepEqual(reported, ["acme true"]);
       await set(other.policies, "acme", LIMITED);
-      await knownInTime(() => one.policies.get("acme")?.suspended === null, "the first node knows");
+      await knownInTime(() => one.policies.get("acme")?.suspended === null, "the first node has the change");
     });
   });
 
@@ -136,9 +136,9 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
       other.restarts.onRestart((container, endsRuns) => made.push(`other ${container} ${endsRuns}`));
       await one.restarts.restart("acme", true);
       assert.deepEqual(made, ["one acme true"]);
-      await knownInTime(() => made.length > 1, "the other node knows");
+      await knownInTime(() => made.length > 1, "the other node has the change");
       await other.restarts.restart("acme", false);
-      await until(() => made.length === 4, "the first node knows");
+      await until(() => made.length === 4, "the first node has the change");
       assert.deepEqual(made, ["one acme true", "other acme true", "other acme false", "one acme false"]);
     });
   });
@@ -172,10 +172,10 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
     await nodesOn(server, async (one, other) => {
       const jtis = [randomUUID(), randomUUID()];
       await one.registry.revoke(jtis[0]!, "me", 0);
-      await until(() => other.registry.isRevoked(jtis[0]!), "the other node knows");
+      await until(() => other.registry.isRevoked(jtis[0]!), "the other node has the change");
       await server.client.flushall();
       await one.registry.revoke(jtis[1]!, "me", 0);
-      await until(() => other.registry.isRevoked(jtis[1]!), "the other node knows of the second");
+      await until(() => other.registry.isRevoked(jtis[1]!), "the other node has the second");
       assert.equal(other.registry.isRevoked(jtis[0]!), true);
     });
   });

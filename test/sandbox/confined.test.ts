@@ -166,7 +166,7 @@ function holdSandbox(means: Mechanisms): void {
 }
 
 describe("openConfined", () => {
-  it("refuses where there is neither a root to be given nor Landlock, and says what is missing", async () => {
+  it("refuses where there is neither a root to be given nor Landlock, and names what is missing", async () => {
     const folder = await prepareRunFolder();
     const means = { ownUsers: false, jail: false, landlockAbi: 0 };
     await assert.rejects(openConfined(folder, SANDBOX_OPTIONS, means), /no Landlock.*start it as root.*CAP_SYS_CHROOT/);

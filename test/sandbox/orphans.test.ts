@@ -63,12 +63,12 @@ async function endAtAnyMoment(end: (guest: GuestProcess, wrapper: number) => voi
     const endMs = performance.now() + afterUs / 1_000;
     while (performance.now() < endMs) await setImmediate();
     end(guest, wrapper);
-    const told = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
-    const late = once(AbortSignal.timeout(END_MS), "abort").then(() => assert.fail(`it has not ended; ${told}`));
+    const reported = `seed ${random.seed}, start ${count}, ended after ${afterUs} µs`;
+    const late = once(AbortSignal.timeout(END_MS), "abort").then(() => assert.fail(`it has not ended; ${reported}`));
     await Promise.race([guest.exited, late]);
     // A process that reads the files of the guest to check its disk ends a moment later by itself.
-    await until(async () => (await trail.processes()).length === 0, `no process remains; ${told}`);
-    assert.deepEqual(trail.groups(), [], told);
+    await until(async () => (await trail.processes()).length === 0, `no process remains; ${reported}`);
+    assert.deepEqual(trail.groups(), [], reported);
   }
 }
 

@@ -63,8 +63,8 @@ const ATTACKS: [string, (valid: string, tokens: Tokens) => string | Promise<stri
     (valid) => header(valid, { ...headOf(valid), kid: "__proto__" }),
     /a key that this service/,
   ],
-  ["a key of its own, by its own name", withOwnKey((kid) => ({ kid })), /a key that this service does not hold/],
-  ["a key of its own, embedded", withOwnKey((_, jwk) => ({ jwk })), /the header of the token must have/],
+  ["the forger's key, by its own name", withOwnKey((kid) => ({ kid })), /a key that this service does not hold/],
+  ["the forger's key, embedded", withOwnKey((_, jwk) => ({ jwk })), /the header of the token must have/],
   ...["jku", "x5u", "x5c", "crit", "zip", "b64", "cty", "enc", "x"].map((name): (typeof ATTACKS)[number] => [
     `a header with ${name}`,
     (valid) => header(valid, { ...headOf(valid), [name]: name === "crit" ? ["b64"] : "https://attacker.example/" }),

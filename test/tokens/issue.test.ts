@@ -118,7 +118,7 @@ test("a pin to a URL is stored in one spelling, with or without a digest", async
   assert.deepEqual((await tokens.issue({ containers: ["demo"], code: both }, "me")).claims.code, both);
 });
 
-test("a token that cannot reach the URL of its own code is not issued", async (t) => {
+test("a token that cannot reach the URL of its code is not issued", async (t) => {
   const tokens = await testTokens(t);
   const places: [string, unknown, boolean][] = [
     ["https://code.example/a.js", false, false],
@@ -218,7 +218,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ["an end in milliseconds", { containers: ["a"], exp: (START_S + 60) * 1_000 }, ["exp"]],
   ["half a second", { containers: ["a"], exp: START_S + 0.5 }, ["exp"]],
   ["an end as text", { containers: ["a"], exp: "tomorrow" }, ["exp"]],
-  ["no end for anybody", { containers: ["a"], exp: null }, ["exp"]],
+  ["no end, for a token that is not administrative", { containers: ["a"], exp: null }, ["exp"]],
   ["two ends", { containers: ["a"], exp: START_S + 60, expiresIn: "1m" }, ["expiresIn"]],
   ["no lifetime", { containers: ["a"], expiresIn: "0s" }, ["expiresIn"]],
   ["a lifetime without unit", { containers: ["a"], expiresIn: "60" }, ["expiresIn"]],
@@ -245,7 +245,7 @@ const FAULTS: [string, unknown, string[]][] = [
     ],
   ],
   ["net that opens", { containers: ["a"], net: true }, ["net"]],
-  ["net of nothing said", { containers: ["a"], net: null }, ["net"]],
+  ["net of null", { containers: ["a"], net: null }, ["net"]],
   ["net as text", { containers: ["a"], net: "api.example.com" }, ["net"]],
   ["net of no place", { containers: ["a"], net: [] }, ["net"]],
   ["net of too many places", { containers: ["a"], net: Array.from({ length: 101 }, () => "a") }, ["net"]],
@@ -314,7 +314,7 @@ const FAULTS: [string, unknown, string[]][] = [
   ],
   ["an unknown member", { containers: ["a"], scope: "x" }, ["scope"]],
   ["a member of the prototype", JSON.parse(`{"containers":["a"],"__proto__":{"admin":true}}`), ["__proto__"]],
-  ["a member without a name, beside others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
+  ["a member without a name, among others", { "": 1, exp: 1 }, ["", "containers", "exp"]],
   ["constructor", { containers: ["a"], constructor: 1 }, ["constructor"]],
 ];
 

@@ -273,7 +273,10 @@ describe("a claims set that this version does not write is rejected, even with a
     ["more generations than there are", payload({ depth: 5 })],
     ["selfRevoke that is true", payload({ selfRevoke: true })],
     ["a pin to what is no URL", payload({ code: { url: "code.js" } })],
-    ["a pin beside a verb that it must not have", payload({ can: ["run", "issue"], code: { sha256: "a".repeat(64) } })],
+    [
+      "a pin together with a verb that it must not have",
+      payload({ can: ["run", "issue"], code: { sha256: "a".repeat(64) } }),
+    ],
     ["fresh that is not true", payload({ fresh: false })],
     ["a net that opens", payload({ net: true })],
     ["a limit of nothing", payload({ limits: { token: { day: 0 } } })],

@@ -31,7 +31,7 @@ describe("the log allowance of a run", () => {
     assert.equal(verdicts.at(-1), "drop");
   });
 
-  it("tells the reader the exceeded limit", () => {
+  it("names the exceeded limit", () => {
     assert.match(noteOf("full", LIMITS), /1000 bytes; the rest is dropped/);
     assert.match(noteOf("fast", LIMITS), /3 lines in a second; the rest of the second is dropped/);
   });

@@ -23,7 +23,7 @@ interface Form {
   readonly description: string;
 }
 
-/** A form that says in plain words what the new token may do. The token is shown once. */
+/** A form that states in plain words what the new token may do. The token is shown once. */
 export function IssueToken({ container }: { readonly container: string }) {
   const form = useSignal<Form>({ ...EMPTY, containers: container });
   const issued = useSignal<string | null>(null);

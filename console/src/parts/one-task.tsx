@@ -199,7 +199,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
             </div>
             <p class="quiet">
               {(task?.public ?? false)
-                ? "Anyone who knows the URL may call it."
+                ? "Every client with the URL may call it."
                 : "A call needs a token with the verb run."}
             </p>
           </section>

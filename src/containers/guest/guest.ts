@@ -265,6 +265,11 @@ export class Guest implements FrameTarget {
     this.#runs.fail(id, problem);
   }
 
+  /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
+  fail(id: number, problem: Problem): void {
+    this.#runs.fail(id, problem);
+  }
+
   /**
    * Ends the guest at once. The first cause wins: a later call does not change it.
    *
@@ -344,7 +349,7 @@ export class Guest implements FrameTarget {
   }
 
   /**
-   * Ends a run of which the guest says that nothing can ever end it. A forged report ends only a run of the same isolation
+   * Ends a run that nothing can ever end, as the guest reports. A forged report ends only a run of the same isolation
    * group, as other forged frames do. The run could also end itself, so it gains nothing.
    */
   stalled(id: number, guestRun: GuestRun, framesReceived: number): void {

@@ -7,7 +7,7 @@ const FRAME =
 /**
  * Returns the position in a code at which a guest was interrupted, or null.
  *
- * @param stack the printed stack. A task can forge it, which changes only what its own isolation group is told.
+ * @param stack the printed stack. A task can forge it, which changes only what its own isolation group receives.
  */
 export function blockedPosition(stack: string, codeId: number): TaskPosition | null {
   for (const [, id, file, line, column] of stack.matchAll(FRAME)) {

@@ -27,7 +27,7 @@ export interface DueJudges extends DueSample {
 export const NO_STATES: GuestStates = { limits: null, hog: null, stall: null };
 
 /**
- * The three judges of a guest. Each of them says when its next sample is due; one sample serves all that are due. Nothing
+ * The three judges of a guest. Each of them computes when its next sample is due; one sample serves all that are due. Nothing
  * here reads a clock or changes a guest.
  */
 export class Judges {

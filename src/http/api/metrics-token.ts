@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /**
- * Whether a text is the token that reads the metrics. Compares hashes, so that the time of a comparison says nothing about
+ * Whether a text is the token that reads the metrics. Compares hashes, so that the time of a comparison reveals nothing about
  * the token.
  *
  * @param expected null if the operator set none

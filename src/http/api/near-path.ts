@@ -23,7 +23,7 @@ const COST = {
 
 /**
  * Returns the path that a wrong path probably means, with the names that it contains, or null. It compares words of the
- * service only, so it says nothing about the containers and tokens that exist.
+ * service only, so it reveals nothing about the containers and tokens that exist.
  *
  * @param templates the paths of the service, with `:name` for a name
  */
@@ -63,7 +63,7 @@ function align(written: readonly string[], at: number, template: readonly string
   }
   if (word !== undefined) {
     const isName = word.startsWith(":");
-    // The word after the prefix says which resource is meant, so it cannot be missing. Without the prefix, the first word does.
+    // The word after the prefix names the resource, so it cannot be missing. Without the prefix, the first word does.
     const isResource = of === 0 ? word !== "api" : template[of - 1] === "api";
     const cost = isResource
       ? MAX_COST

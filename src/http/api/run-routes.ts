@@ -97,7 +97,7 @@ function listFailures(dependencies: ApiDependencies): Handler {
 
 /** The hint for a client that probably looks for all runs that failed. */
 const FAILED =
-  "The status failed is a fault of the service. Those of tasks are threw, called_back, timeout, blocked, stalled, memory, exited, syntax, unserializable, too_large and refused. GET /api/failures has all failures.";
+  "The status failed is a fault of the service. The failures of tasks are threw, called_back, timeout, blocked, stalled, memory, exited, syntax, unserializable, too_large and refused. GET /api/failures has all failures.";
 
 /** Returns the hint for a list without entries that a client probably did not mean. */
 function hintOfNone({ statuses, container }: RunQuery): readonly string[] {

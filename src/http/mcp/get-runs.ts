@@ -27,7 +27,7 @@ const MAX_RUNS = 50;
 const DEFAULT_RUNS = 10;
 const LIMIT = `must be a whole number from 1 to ${MAX_RUNS}`;
 const FAILED =
-  "There are no such runs. The status failed is a fault of the service; those of tasks are threw, timeout, blocked, stalled, memory, exited and syntax.";
+  "There are no such runs. The status failed is a fault of the service; the failures of tasks are threw, timeout, blocked, stalled, memory, exited and syntax.";
 /** The most characters that are searched for, as of `GET /api/runs`, which other nodes are asked. */
 const MAX_TEXT_CHARS = 200;
 

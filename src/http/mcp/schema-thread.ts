@@ -7,7 +7,7 @@ import { READY, type SchemaAnswer, type SchemaRequest } from "./schema-messages.
 /** The most faults of an answer, and the most characters of each text in it. */
 const MAX_FAULTS = 10;
 const MAX_CHARS = 256;
-/** A fault of these keywords only says that a schema inside of them has one. */
+/** A fault of these keywords only reports that a schema inside of them has a fault. */
 const OUTER: ReadonlySet<string> = new Set([
   "$ref",
   "properties",

@@ -10,9 +10,9 @@ const OF_TOKEN: Readonly<Record<string, string>> = {
   nbf: "the beginning of the token, in Unix seconds",
   limits: "limits of the token, and of the containers for this token, in runs by window",
   timeout: "the longest that a run may take, such as `500ms` or `5s`",
-  net: "the hosts that code may connect to, of those that the operator allows; false: none",
+  net: "the hosts that code may connect to, if the operator allows them too; false: none",
   packages:
-    "the packages that code may import, of those that the operator permits, such as `lodash@4` or `@acme/*`; false: none",
+    "the packages that code may import, if the operator permits them too, such as `lodash@4` or `@acme/*`; false: none",
   code: "the only code that the token may run: its URL, its SHA-256, or both",
   params: "values that the code receives as `context.params`",
   secrets: "values that the code receives as `context.secrets`; no answer contains them",

@@ -1,7 +1,7 @@
 /** The room for the first bytes. It doubles when it is full. */
 const FIRST_BYTES = 1_024;
 
-/** The beginning of the body of a request, for the record of a task that says `record: "input"`. */
+/** The beginning of the body of a request, for the record of a task with `record: "input"`. */
 export class KeptInput {
   // One buffer: a body may arrive in chunks of one byte, and each buffer takes a hundred bytes more than its content.
   #kept = Buffer.alloc(0);

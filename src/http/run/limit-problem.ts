@@ -33,18 +33,19 @@ export function limitProblem(
   );
 }
 
-/** Says who can raise a limit of a container. */
+/** The party that can raise a limit of a container, as a hint. */
 const RAISED_BY: Readonly<Record<ShownOrigin["setBy"], string>> = {
   server: "An administrator sets other limits for the container with PUT /api/containers/{container}.",
   policy: "An administrator can raise the limits of the container with PUT /api/containers/{container}.",
   token: "The token limits the container. Its issuer can issue another one with higher limits.",
 };
 
-/** Says who can raise a limit of a token, or of a task, which runs under a token. */
+/** The party that can raise a limit of a token, or of a task, which runs under a token. */
 const OF_TOKEN: Readonly<Record<ShownOrigin["setBy"], string>> = {
   server: "The operator sets the limits of tokens that have none; a token can be issued with others.",
   policy: "The issuer of the token can issue another one with higher limits.",
-  token: "The issuer of the token can issue another one with higher limits. Those of a task are in its limits.",
+  token:
+    "The issuer of the token can issue another one with higher limits. The limits of a task are in its member limits.",
 };
 
 /** Adds where each limit was set. The violations are in the order of the keys, and of the windows of each key. */

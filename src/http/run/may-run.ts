@@ -14,7 +14,7 @@ export function refuseAsSubresource(request: IncomingMessage): void {
   throw new Problem("request_invalid", `a result is data; a page cannot load it as ${destination}`);
 }
 
-/** @throws {Problem} `token_forbidden` that says what the token permits, which its holder can also read in it */
+/** @throws {Problem} `token_forbidden` that states what the token permits, which its holder can also read in it */
 export function authorize(claims: Claims, container: string): void {
   requireVerb(claims, "run", "a run");
   requireContainer(claims, container, "runs");

@@ -61,7 +61,7 @@ export async function openRunBody(
 function withHint(error: unknown): unknown {
   if (!(error instanceof Problem) || error.options.hint !== undefined) return error;
   const hint =
-    "The Content-Type says JSON. Names and texts of JSON are in double quotes. With text/plain the task receives the body as text.";
+    "The Content-Type is a type of JSON. Names and texts of JSON are in double quotes. With text/plain the task receives the body as text.";
   return new Problem(error.code, error.message, { ...error.options, hint });
 }
 

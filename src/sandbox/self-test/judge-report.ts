@@ -135,7 +135,7 @@ function judgeGroups({ guest, own }: KernelReports): Check {
   const isSeparate = !guest.uids.some((uid) => own.uids.includes(uid));
   const kept = isSeparate ? guest.gids.filter((gid) => own.gids.includes(gid)) : [];
   return checkOf("host user", "its groups", kept.length === 0, {
-    held: isSeparate ? `${new Set(guest.gids).size}, separate` : "those of its user",
+    held: isSeparate ? `${new Set(guest.gids).size}, separate` : "the groups of its user",
     open: `kept ${[...new Set(kept)].join(", ")}`,
   });
 }

@@ -7,7 +7,7 @@ export class SqliteTaskStore implements TaskStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
 
-  /** @throws {Error} when the database in this file cannot be used. The message says what to do. */
+  /** @throws {Error} when the database in this file cannot be used. The message contains the fix. */
   static open(file: string): SqliteTaskStore {
     return openDatabase(file, DEFINITION, (database) => new SqliteTaskStore(database));
   }

@@ -15,6 +15,6 @@ export function readMetricsToken(file: string | null): string | null {
   if (TOKEN.test(token)) return token;
   throw new Error(
     `--metrics-token: ${file} must contain one line of 16 to 512 letters, digits and ._~+/=- characters; ` +
-      "openssl rand -hex 32 prints such a token",
+      "openssl rand -hex 32 prints a valid token",
   );
 }

@@ -51,7 +51,7 @@ const keySet = z.strictObject({
  * Reads the keys of a file, newest first.
  *
  * @returns the keys; `undefined` if the file does not exist.
- * @throws {Error} when it is empty, damaged or accessible to other users. The message says what to do. It never contains a part
+ * @throws {Error} when it is empty, damaged or accessible to other users. The message contains the fix. It never contains a part
  * of the file, because it ends up in a log.
  */
 export async function readKeyFile(file: string): Promise<StoredKey[] | undefined> {

@@ -49,7 +49,7 @@ export class KeyRing {
   /**
    * Reads a private JWK set, or creates one.
    *
-   * @throws {Error} when the file is missing, empty, damaged or accessible to other users. The message says what to do.
+   * @throws {Error} when the file is missing, empty, damaged or accessible to other users. The message contains the fix.
    */
   static async open(file: string, { create, nowMs = Date.now }: OpenKeysOptions): Promise<KeyRing> {
     let stored = await readKeyFile(file);

@@ -25,7 +25,7 @@ export class SecretKey {
    * Reads a key, or creates one.
    *
    * @param options `create: true` creates a key if the file does not exist, for its owner only
-   * @throws {Error} when the file is missing, empty, damaged or accessible to other users. The message says what to do.
+   * @throws {Error} when the file is missing, empty, damaged or accessible to other users. The message contains the fix.
    */
   static async open(file: string, options: { create: boolean }): Promise<SecretKey> {
     let text = await readPrivate(file);

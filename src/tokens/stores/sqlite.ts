@@ -34,7 +34,7 @@ export class SqliteTokenStore implements TokenStore {
   /**
    * @param nowMs Unix milliseconds: records that ended long before are deleted
    * @param clock reports the uptime of the system, which limits how fast ended records are deleted
-   * @throws {Error} when the database in this file cannot be used. The message says what to do.
+   * @throws {Error} when the database in this file cannot be used. The message contains the fix.
    */
   static open(file: string, nowMs: number, clock?: Pick<Clock, "sinceBoot">): SqliteTokenStore {
     return openDatabase(file, TOKEN_DATABASE, (database) => new SqliteTokenStore(database, nowMs, clock));

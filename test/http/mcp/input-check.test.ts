@@ -3,7 +3,7 @@ import { it } from "node:test";
 
 import { InputChecks } from "../../../src/http/mcp/input-check.ts";
 
-/** A task whose check takes for ever for the input below, and as long as its name says for another one. */
+/** A task whose check takes for ever for the input below, and the time in its name for another input. */
 function slow(etag: string): { etag: string; input: object } {
   return { etag, input: { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } } };
 }

@@ -43,7 +43,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(described.map(unnamed).toSorted(), routes().map(unnamed).toSorted());
   });
 
-  it("gives each operation a name of its own", () => {
+  it("gives each operation a unique name", () => {
     assert.equal(new Set(OPERATIONS.map(({ id }) => id)).size, OPERATIONS.length);
   });
 

@@ -47,7 +47,7 @@ describe("the JSON of a result", () => {
     }
   });
 
-  it("has spaces in place of line breaks in an event", async () => {
+  it("has spaces instead of line breaks in an event", async () => {
     const json = Buffer.from(`[1,\r\n\n2${"\n,3".repeat(100_000)}]`);
     const before = JSON.parse(json.toString()) as unknown;
     await joinLines(json, "holder");

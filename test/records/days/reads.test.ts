@@ -168,7 +168,7 @@ it("ends a page after 20,000 looks with a cursor, and the walk still finds the r
   assert.deepEqual([runs.map(({ entry }) => entry.run), next], [idsOf([wanted]), null], "an index finds it at once");
 });
 
-it("groups failures by their cause, the latest cause first, and says whether all were looked at", async () => {
+it("groups failures by their cause, the latest cause first, and reports whether all were read", async () => {
   await using opened = await openStore();
   const { store } = opened;
   const all = [

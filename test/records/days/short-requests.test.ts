@@ -24,7 +24,7 @@ const TODAY = dayOf(Date.now());
 const OMISSIONS = omissionBounds(BOUNDS);
 const rows = (count: number): StoredRow[] => Array.from({ length: count }, () => rowOf(keptRun()));
 
-it("a batch ends at its time after one row at least, and says how many rows it has written", async () => {
+it("a batch ends at its time after one row at least, and reports how many rows it has written", async () => {
   const file = DayFile.open(path.join(await newFolder(), nameOf(TODAY)));
   const batch = { day: TODAY, rows: rows(10), omissions: [] };
   const room = { familyBytes: 2 ** 30, fileBytes: 2 ** 30, omissions: OMISSIONS };

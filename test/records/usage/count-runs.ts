@@ -1,5 +1,5 @@
 /**
- * Counts runs in a folder until it has counted a number of them, and then ends as its parent says: `close` closes the
+ * Counts runs in a folder until it has counted a number of them, and then ends as its parent requests: `close` closes the
  * counts, `wait` waits to be killed. Prints `<admitted> <flushed>`: the admitted runs, and those that are on the disk for
  * certain.
  */

@@ -124,7 +124,7 @@ describe("a read of usage", () => {
     assert.equal((await seen(["acme-1*"], { family: "f" })).names.has(OTHER), true);
   });
 
-  it("that finds more entries than an answer has places adds up those of the family with the most, and says so", async () => {
+  it("that finds more entries than an answer has places adds up those of the family with the most, and reports that", async () => {
     await using folder = await usageFolder();
     await using usage = folder.open();
     for (let at = 0; at < 10_100; at++) count(usage, { family: "flood", task: `t${at}` }, at === 10_099 ? 3 : 1);

@@ -55,20 +55,20 @@ test("a failure is reported once for each state of the file, and not during a pa
   await appendFile(seen.file, "2");
   await until(() => seen.reads === 2, "it was read again");
   assert.deepEqual(seen.faults, []);
-  await until(() => seen.faults.length === 1, "the fault is told when it lasts");
+  await until(() => seen.faults.length === 1, "the fault is reported when it lasts");
   const { reads } = seen;
   await until(() => seen.reads > reads + 1, "it was read again");
   assert.deepEqual(seen.faults, ["half of it"]);
   seen.fault = new Error("other half");
   await appendFile(seen.file, "3");
-  await until(() => seen.faults.length === 2, "the fault of another state is told");
+  await until(() => seen.faults.length === 2, "the fault of another state is reported");
 });
 
 test("a file whose failure had another cause is read again after that cause has gone, and then not again", async (t) => {
   const seen = await watched(t);
   seen.fault = new Error("no descriptor left");
   await appendFile(seen.file, "2");
-  await until(() => seen.faults.length === 1, "the fault is told when it lasts");
+  await until(() => seen.faults.length === 1, "the fault is reported when it lasts");
   const { reads } = seen;
   seen.fault = null;
   await until(() => seen.reads > reads, "it was read again without a change");

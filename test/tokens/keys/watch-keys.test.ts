@@ -45,7 +45,7 @@ test("everything that depends on the keys is updated after a change, and retried
   const seen = await watched(t);
   seen.fault = new Error("the store is away");
   await rotateKeys(seen.file, nowMs());
-  await until(() => seen.faults.length === 1, "the fault is told");
+  await until(() => seen.faults.length === 1, "the fault is reported");
   assert.deepEqual([seen.changes, seen.settled], [1, 0]);
   seen.fault = null;
   await until(() => seen.settled === 1, "it is put right");

@@ -66,7 +66,7 @@ describe("an unusable key file stops the start with a remedy, and its content is
     ["too long", `${KEY}AAAA`, /line 1 is not 32 bytes/],
     ["no Base64", "!".repeat(43), /line 1 is not 32 bytes/],
     ["a second line that is none", `${KEY}\nhello`, /line 2 is not 32 bytes/],
-    ["more keys than anybody has", `${KEY}\n`.repeat(17), /it has 17 lines/],
+    ["more keys than a rotation needs", `${KEY}\n`.repeat(17), /it has 17 lines/],
   ];
   for (const [name, text, said] of texts) {
     test(name, async (t) => {

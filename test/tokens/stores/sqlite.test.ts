@@ -210,10 +210,7 @@ test("the clock catches up with a shutdown while the system runs", async (t) => 
 
 test("a damaged file stops the start with a remedy, and stays unchanged", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
-  await writeFile(
-    file,
-    "this is no database, and long enough that nobody can take it for the head of one. ".repeat(99),
-  );
+  await writeFile(file, "this text is not a database, and it is longer than the head of a database. ".repeat(99));
   const before = await readFile(file);
   assert.throws(() => SqliteTokenStore.open(file, START_MS), /restore it from a backup/);
   assert.deepEqual(await readFile(file), before);

@@ -19,7 +19,7 @@ export interface Loss {
   readonly file: string;
   readonly at: number;
   readonly bytes: number;
-  /** A text that says what is lost, at most. */
+  /** A text that states what is lost, at most. */
   readonly what: string;
 }
 

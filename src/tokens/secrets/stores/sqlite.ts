@@ -21,7 +21,7 @@ export class SqliteSecretStore implements SecretStore {
   /**
    * @param nowMs the clock, in Unix milliseconds
    * @param clock reports the uptime of the system, which limits how fast ended secrets are deleted
-   * @throws {Error} when the database in this file cannot be used. The message says what to do.
+   * @throws {Error} when the database in this file cannot be used. The message contains the fix.
    */
   static open(file: string, nowMs: () => number, clock?: Pick<Clock, "sinceBoot">): SqliteSecretStore {
     return openDatabase(file, DEFINITION, (database) => new SqliteSecretStore(database, nowMs, clock));

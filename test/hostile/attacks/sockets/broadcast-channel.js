@@ -6,7 +6,7 @@ return "posted";
 // then, in another container
 // answers: 200 "silence"
 const channel = new BroadcastChannel(MARK);
-channel.postMessage("is anybody there?");
+channel.postMessage("is another run there?");
 return new Promise((resolve) => {
   channel.onmessage = (event) => resolve(event.data);
   setTimeout(resolve, 100, "silence");
