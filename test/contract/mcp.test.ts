@@ -371,7 +371,7 @@ describe("the MCP endpoint", () => {
     assertProblem(await request(service.port, "POST", "/mcp/%2e%2e", { token, json: LIST }), 400, "container_invalid");
   });
 
-  it("accepts only pages of its own address and of --mcp-origin", async () => {
+  it("accepts only pages of its address and of --mcp-origin", async () => {
     const own = service.url;
     const { host } = new URL(own);
     const cases: [origin: string, host: string, status: number][] = [

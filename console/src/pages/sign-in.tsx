@@ -21,7 +21,7 @@ export function SignIn() {
       isBusy.value = false;
     }
   };
-  const said = refusal.value ?? farewell.value;
+  const notice = refusal.value ?? farewell.value;
   return (
     <main class="sign-in">
       <h1>
@@ -47,9 +47,9 @@ export function SignIn() {
           {isBusy.value ? "Checking..." : "Sign in"}
         </button>
       </form>
-      {said !== null && (
+      {notice !== null && (
         <p class="refusal" role="alert">
-          {said}
+          {notice}
         </p>
       )}
       <p class="quiet">{serviceUrl}</p>

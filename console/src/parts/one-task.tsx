@@ -170,7 +170,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
               checked={draft.value.public ?? task?.public ?? false}
               onChange={(event) => change({ public: event.currentTarget.checked })}
             />{" "}
-            Public: anyone who knows the URL may run it
+            Public: every client with the URL may run it
           </label>
           <div class="actions">
             <button type="button" class="primary" disabled={act.isBusy} onClick={save}>

@@ -49,7 +49,7 @@ export function SaveTask({ container, code, packages }: SaveTaskProps) {
             checked={isPublic.value}
             onChange={(event) => (isPublic.value = event.currentTarget.checked)}
           />{" "}
-          Public: anyone who knows the URL may run it, as a webhook does
+          Public: every client with the URL may run it, as a webhook does
         </label>
         <div class="actions">
           <button type="submit" disabled={isBusy.value}>
