@@ -18,6 +18,8 @@ not start. It reports a variable that begins with \`CAISSON_\` and is not a sett
 
 Durations have a unit (\`500ms\`, \`30s\`, \`5m\`, \`12h\`, \`7d\`), sizes too (\`64KiB\`, \`256MiB\`, \`2GiB\`). A setting marked "list" can
 be given several times; in a variable, commas separate its values. \`--no-query-key\` sets \`CAISSON_QUERY_KEY\` to \`false\`.
+
+A token family is a token that an administrator issued, with all tokens below it: see [Quotas of a family](tokens.md#quotas-of-a-family).
 `;
 
 /** Returns the page that documents every setting. */

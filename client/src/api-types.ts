@@ -919,7 +919,7 @@ export type TaskRequest = {
   update?: string[] | undefined;
   /** true: each run gets an unused guest */
   fresh?: boolean | undefined;
-  /** the hosts that code may connect to, of those that the operator allows; false: none */
+  /** the hosts that code may connect to, if the operator allows them too; false: none */
   net?: false | string[] | null | undefined;
   /** limits of the token, and of the containers for this token, in runs by window */
   limits?: {
@@ -1156,9 +1156,9 @@ export type TokenRequest = {
   } | undefined;
   /** the longest that a run may take, such as `500ms` or `5s` */
   timeout?: string | undefined;
-  /** the hosts that code may connect to, of those that the operator allows; false: none */
+  /** the hosts that code may connect to, if the operator allows them too; false: none */
   net?: false | string[] | undefined;
-  /** the packages that code may import, of those that the operator permits, such as `lodash@4` or `@acme/*`; false: none */
+  /** the packages that code may import, if the operator permits them too, such as `lodash@4` or `@acme/*`; false: none */
   packages?: false | string[] | undefined;
   /** the only code that the token may run: its URL, its SHA-256, or both */
   code?: {

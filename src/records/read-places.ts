@@ -27,7 +27,7 @@ export class ReadPlaces {
   async hold<T>(family: string, read: () => Promise<T>): Promise<T> {
     const ofFamily = this.#families.get(family) ?? 0;
     if (ofFamily >= this.#bounds.familyReads) {
-      const detail = `the token, with all tokens below it, waits for ${ofFamily} ${this.#what}, which is the maximum`;
+      const detail = `the token family waits for ${ofFamily} ${this.#what}, which is the maximum`;
       throw new Problem("token_limited", detail, {
         hint: "Send the next read when an earlier one was answered. The operator sets --family-reads.",
         retryAfterMs: RETRY_MS,

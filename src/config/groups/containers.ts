@@ -16,50 +16,51 @@ export const CONTAINERS: Settings<ContainerConfig> = {
   concurrency: one(
     "--concurrency <number>",
     64,
-    "runs in flight of one container: stops a container that takes all of the service",
+    "runs in flight of one container; stops a container that takes all of the service",
     integer(1, 10_000),
   ),
   maxContainers: one<number | null>(
     "--max-containers <number>",
     null,
-    "guests alive at once, by default what free memory holds at 32MiB each: stops containers that take all memory",
+    "live guests; by default as many as free memory holds at 32MiB each; stops containers that take all memory",
     integer(1, 100_000),
   ),
   containerParties: one(
     "--container-parties <number>",
     32,
-    "guests of one container: stops a container that is shared by many tokens with code of their own from taking all guests",
+    "guests of one container; stops a container that many tokens with different code share from taking all guests",
     integer(1, 100_000),
   ),
   containerTasks: one(
     "--container-tasks <number>",
     1_000,
-    "named tasks of one container: stops a token that fills the disk with tasks",
+    "named tasks of one container; stops a token that fills the disk with tasks",
     integer(1, 1_000_000),
   ),
   idleLimit: one(
     "--idle-limit <duration>",
     60_000,
-    "time without a run after which a container is closed: stops containers that were used once and hold memory",
+    "time without a run after which a container is closed; stops containers that were used once and hold memory",
     duration(100),
   ),
   pool: one(
     "--pool <number>",
     4,
-    "spare guests kept warm for new containers; up to eight times as many while many containers come and memory is free",
+    "spare guests that are warm for new containers; the pool grows to eight times this number while many containers come " +
+      "and memory is free",
     integer(0, 1_000),
   ),
   poolWindow: one(
     "--pool-window <duration>",
     30_000,
-    "the pool keeps as many spare guests as new containers came in this time",
+    "period over which new containers are counted: the pool keeps as many spare guests",
     duration(1_000),
   ),
   memoryReserve: one(
     "--memory-reserve <size>",
     128 * 2 ** 20,
-    "memory of the machine that stays free: below it idle containers are closed and no container is started; stops many " +
-      "small containers that together take all memory",
+    "memory of the machine that stays free; below it the service closes idle containers and starts none; stops many small " +
+      "containers that together take all memory",
     size(0),
   ),
 };

@@ -37,7 +37,7 @@ export const DATA: Settings<DataConfig> = {
   killRevoked: one(
     "--kill-revoked",
     false,
-    "end the runs in flight of tokens that are revoked: stops a stolen token while its runs last",
+    "end the runs in flight of tokens that are revoked; stops a stolen token while its runs last",
     boolean,
   ),
 };

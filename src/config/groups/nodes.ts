@@ -27,10 +27,10 @@ export const NODES: Settings<NodeConfig> = {
   redisCa: one<string | null>(
     "--redis-ca <file>",
     null,
-    "certificates, PEM, that the certificate of --redis is checked against; by default those of the system",
+    "certificates, PEM, that must have signed the certificate of --redis; by default the certificates of the system",
     file,
   ),
-  realm: one("--realm <name>", "caisson", "keeps apart the services that share a Redis", realm),
+  realm: one("--realm <name>", "caisson", "name that separates the services of one Redis", realm),
   onStoreLoss: one(
     "--on-store-loss <answer>",
     "deny",
@@ -40,8 +40,8 @@ export const NODES: Settings<NodeConfig> = {
   revocationLag: one(
     "--revocation-lag <duration>",
     2_000,
-    "longest delay with which a node receives changes of tokens and policies; after it, the node refuses all requests: " +
-      "stops revoked tokens on a node that is cut off",
+    "longest delay of changes of tokens and policies from other nodes; after it, the node refuses all requests; stops " +
+      "revoked tokens on a node that is cut off",
     duration(1_000),
   ),
   nodeUrl: one<string | null>(
@@ -54,20 +54,20 @@ export const NODES: Settings<NodeConfig> = {
   nodeName: one<string | null>(
     "--node-name <name>",
     null,
-    "the node in records of runs, such as a1; by default the part of run ids that names the process",
+    "name of the node in records of runs, such as a1; by default the part of run ids that names the process",
     nodeName,
   ),
   nodesAsked: one(
     "--nodes-asked <number>",
     16,
-    "other nodes that a read asks; the further ones count as nodes that did not answer: stops a client from causing work on any " +
-      "number of nodes",
+    "other nodes that a read asks; further nodes count as nodes that did not answer; stops a client from causing work on " +
+      "any number of nodes",
     integer(1, 256),
   ),
   nodeAnswers: one(
     "--node-answers <size>",
     64 * 2 ** 20,
-    "memory for answers of other nodes while they arrive; a token with all tokens below it has three eighths: stops reads that " +
+    "memory for answers of other nodes while they arrive; one token family uses at most three eighths; stops reads that " +
       "fill the memory",
     size(2 ** 20),
   ),

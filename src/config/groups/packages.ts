@@ -74,7 +74,8 @@ export const PACKAGES: Settings<PackageConfig> = {
   packagesWait: one(
     "--packages-wait <duration>",
     30_000,
-    "longest time that a request which changes a task waits for the build of its packages; the build goes on, and then the task changes",
+    "longest time for which a change of a task waits for the build of its packages; then the build goes on, and the task " +
+      "changes after it",
     duration(10),
   ),
 };

@@ -14,7 +14,7 @@ export const RATE_LIMITS: Settings<RateLimitConfig> = {
     "--auth-limit <window=tokens>",
     { minute: 300 },
     "checks of tokens that the service has not checked lately, for each client address (IPv6: its /64, and 16 times as many for its /48), default " +
-      "minute=300: stops a client that guesses tokens or keeps the service busy with checks",
+      "minute=300; stops a client that guesses tokens or keeps the service busy with checks",
     limits,
   ),
 };

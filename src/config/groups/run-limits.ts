@@ -13,27 +13,52 @@ export interface RunLimitConfig {
 }
 
 export const RUN_LIMITS: Settings<RunLimitConfig> = {
-  wallLimit: one("--wall-limit <duration>", 30_000, "stops a run that never ends", duration(10)),
+  wallLimit: one(
+    "--wall-limit <duration>",
+    30_000,
+    "longest time until a run answers; stops a run that never ends",
+    duration(10),
+  ),
   blockLimit: one(
     "--block-limit <duration>",
     2_000,
-    "stops a run that blocks the event loop of its container",
+    "longest time without a turn of the event loop; stops a run that blocks its container",
     duration(100),
   ),
-  streamLimit: one("--stream-limit <duration>", 300_000, "stops a result that streams for ever", duration(10)),
-  codeLimit: one("--code-limit <size>", 2 ** 20, "stops bodies that exhaust the service's memory", size(1)),
-  resultLimit: one("--result-limit <size>", 6 * 2 ** 20, "stops results that exhaust the service's memory", size(1)),
-  jsonDepthLimit: one("--json-depth-limit <levels>", 64, "stops JSON that exhausts the stack", integer(1, 1_000)),
+  streamLimit: one(
+    "--stream-limit <duration>",
+    300_000,
+    "longest time until a streamed result is complete; stops a result that streams for ever",
+    duration(10),
+  ),
+  codeLimit: one(
+    "--code-limit <size>",
+    2 ** 20,
+    "size of submitted code; stops bodies that exhaust the service's memory",
+    size(1),
+  ),
+  resultLimit: one(
+    "--result-limit <size>",
+    6 * 2 ** 20,
+    "size of a result that is not streamed; stops results that exhaust the service's memory",
+    size(1),
+  ),
+  jsonDepthLimit: one(
+    "--json-depth-limit <levels>",
+    64,
+    "nesting of JSON in a request; stops JSON that exhausts the stack",
+    integer(1, 1_000),
+  ),
   logLimit: one(
     "--log-limit <size>",
     256 * 2 ** 10,
-    "console output of one run: stops a run that fills the log",
+    "console output of one run; stops a run that fills the log",
     size(1_024),
   ),
   logRate: one(
     "--log-rate <lines>",
     1_000,
-    "console lines a second of one run: stops a run that floods the readers of the log",
+    "console lines a second of one run; stops a run that floods the readers of the log",
     integer(1, 1_000_000),
   ),
 };
