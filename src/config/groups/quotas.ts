@@ -45,7 +45,7 @@ export const QUOTAS: Settings<QuotaConfig> = {
   familyRequests: one(
     "--family-requests <number>",
     32,
-    "requests to the API in progress of one token family, without live events; administrators have no limit; stops a " +
+    "requests to the API under way of one token family, without live events; administrators have no limit; stops a " +
       "customer that fills the memory with answers",
     integer(1, 1_000_000),
   ),

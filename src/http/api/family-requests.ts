@@ -37,7 +37,7 @@ export class FamilyRequests {
     const families = this.#counts.size + (count > 0 ? 0 : 1);
     const all = FAMILIES * this.#most;
     if (count >= this.#most || (count > 0 && this.#all >= all && count >= all / families)) {
-      const detail = `the token family has ${count} requests to the API in progress, which is the maximum`;
+      const detail = `the token family has ${count} requests to the API under way, which is the maximum`;
       throw new Problem("token_limited", detail, {
         hint: "Send the next request when an earlier one was answered. The operator sets --family-requests.",
         retryAfterMs: 1_000,
