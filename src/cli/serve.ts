@@ -6,7 +6,7 @@ import { type Config, SETTINGS } from "../config.ts";
 import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import { releaseMemoryWhenIdle } from "../idle-memory.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../service/service.ts";
 import { limitYoungGeneration } from "../young-generation.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
@@ -34,7 +34,7 @@ export function serveCommand(): Command {
       const { config, origins } = settingsWithOrigins(command);
       const faults = unknownVariables(process.env);
       for (const fault of faults) process.stderr.write(`caisson: ${fault}\n`);
-      const { startService } = await load(import("../service.ts"));
+      const { startService } = await load(import("../service/service.ts"));
       // Not before: V8 takes no compiled module that was kept under other flags.
       setFlagsFromString(HEAP_GROWTH);
       limitYoungGeneration();

@@ -1,18 +1,18 @@
 import path from "node:path";
 
-import { openBuilder } from "./builder/open-builder.ts";
-import type { RegistryEgress } from "./builder/registry-fetch.ts";
-import type { Registries, Registry } from "./builder/registry.ts";
-import type { Config } from "./config.ts";
-import { readNamedFile } from "./config/read-file.ts";
-import { Artefacts } from "./packages/artefacts.ts";
-import { type BuildReport, BuildQueue } from "./packages/build-queue.ts";
-import { PackageStore } from "./packages/package-store.ts";
-import { Packages } from "./packages/packages.ts";
-import { Transforms } from "./packages/transforms.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { Log } from "./telemetry/log.ts";
-import { Histogram } from "./telemetry/metrics/histogram.ts";
+import { openBuilder } from "../builder/open-builder.ts";
+import type { RegistryEgress } from "../builder/registry-fetch.ts";
+import type { Registries, Registry } from "../builder/registry.ts";
+import type { Config } from "../config.ts";
+import { readNamedFile } from "../config/read-file.ts";
+import { Artefacts } from "../packages/artefacts.ts";
+import { type BuildReport, BuildQueue } from "../packages/build-queue.ts";
+import { PackageStore } from "../packages/package-store.ts";
+import { Packages } from "../packages/packages.ts";
+import { Transforms } from "../packages/transforms.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Histogram } from "../telemetry/metrics/histogram.ts";
 
 /** The packages of the service, and what its metrics need of them. */
 export interface OpenPackages {

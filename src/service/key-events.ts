@@ -1,10 +1,10 @@
 import path from "node:path";
 
-import type { Audit, AuditAction } from "./records/audit/audit.ts";
-import type { Log } from "./telemetry/log.ts";
-import { ensureAdminToken } from "./tokens/admin-token.ts";
-import type { KeyEvents } from "./tokens/keys/watch-keys.ts";
-import type { Tokens } from "./tokens/token-service.ts";
+import type { Audit, AuditAction } from "../records/audit/audit.ts";
+import type { Log } from "../telemetry/log.ts";
+import { ensureAdminToken } from "../tokens/admin-token.ts";
+import type { KeyEvents } from "../tokens/keys/watch-keys.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 
 /** Returns what the service does when its signing keys change. @param tokens returns the tokens, which are opened with the result */
 export function keyEvents(log: Log, audit: Audit, tokens: () => Tokens, adminTokenFile: string): KeyEvents {

@@ -1,8 +1,8 @@
-import type { Config } from "./config.ts";
-import type { Egress } from "./egress/gateway.ts";
-import { type EgressPolicy, egressPolicy } from "./egress/policy.ts";
-import { Sources } from "./source/fetch.ts";
-import { egressCounts } from "./telemetry/egress-counts.ts";
+import type { Config } from "../config.ts";
+import type { Egress } from "../egress/gateway.ts";
+import { type EgressPolicy, egressPolicy } from "../egress/policy.ts";
+import { Sources } from "../source/fetch.ts";
+import { egressCounts } from "../telemetry/egress-counts.ts";
 
 /** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };

@@ -1,18 +1,18 @@
 import path from "node:path";
 
-import type { Config } from "./config.ts";
-import { StoredAudit } from "./records/audit/stored-audit.ts";
-import { openRecordStore } from "./records/days/day-store.ts";
-import { KeptClock } from "./records/kept-clock.ts";
-import { moveHistory } from "./records/move-history.ts";
-import { refuseNewerHistory } from "./records/newer-history.ts";
-import { RecordThreads } from "./records/record-threads.ts";
-import type { RecordStore } from "./records/store.ts";
-import { StoredUsage } from "./records/usage/stored-usage.ts";
-import type { Identity } from "./sandbox/privilege.ts";
-import { reachableFolder } from "./sandbox/reachable-folder.ts";
-import { giveFolder } from "./sandbox/temp/give-folder.ts";
-import type { Log } from "./telemetry/log.ts";
+import type { Config } from "../config.ts";
+import { StoredAudit } from "../records/audit/stored-audit.ts";
+import { openRecordStore } from "../records/days/day-store.ts";
+import { KeptClock } from "../records/kept-clock.ts";
+import { moveHistory } from "../records/move-history.ts";
+import { refuseNewerHistory } from "../records/newer-history.ts";
+import { RecordThreads } from "../records/record-threads.ts";
+import type { RecordStore } from "../records/store.ts";
+import { StoredUsage } from "../records/usage/stored-usage.ts";
+import type { Identity } from "../sandbox/privilege.ts";
+import { reachableFolder } from "../sandbox/reachable-folder.ts";
+import { giveFolder } from "../sandbox/temp/give-folder.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** What the service keeps on disk about its past: records of runs, usage and the audit. */
 export interface History extends AsyncDisposable {

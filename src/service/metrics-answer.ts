@@ -1,22 +1,22 @@
-import type { Config } from "./config.ts";
-import type { ContainerManager } from "./containers/container-manager.ts";
-import type { Pool } from "./containers/pool.ts";
-import type { RefusalReason } from "./egress/faults.ts";
-import { PROBLEMS } from "./error-codes.ts";
-import type { Audit } from "./records/audit/audit.ts";
-import type { Drain } from "./records/drain/drain.ts";
-import { GUEST_STARTS, RUN_STATUSES } from "./records/record.ts";
-import type { RecordStore } from "./records/store.ts";
-import type { Usage } from "./records/usage/usage.ts";
-import type { EgressCounts } from "./telemetry/egress-counts.ts";
-import type { EventLoopLag } from "./telemetry/metrics/event-loop-lag.ts";
-import { exposition } from "./telemetry/metrics/exposition.ts";
-import { counter, type Family, gauge, histogram } from "./telemetry/metrics/family.ts";
-import type { Histogram } from "./telemetry/metrics/histogram.ts";
-import type { Launches } from "./telemetry/metrics/launches.ts";
-import { processFamilies } from "./telemetry/metrics/process-families.ts";
-import { RunMetrics } from "./telemetry/metrics/run-metrics.ts";
-import type { RunCounts } from "./telemetry/run-counts.ts";
+import type { Config } from "../config.ts";
+import type { ContainerManager } from "../containers/container-manager.ts";
+import type { Pool } from "../containers/pool.ts";
+import type { RefusalReason } from "../egress/faults.ts";
+import { PROBLEMS } from "../error-codes.ts";
+import type { Audit } from "../records/audit/audit.ts";
+import type { Drain } from "../records/drain/drain.ts";
+import { GUEST_STARTS, RUN_STATUSES } from "../records/record.ts";
+import type { RecordStore } from "../records/store.ts";
+import type { Usage } from "../records/usage/usage.ts";
+import type { EgressCounts } from "../telemetry/egress-counts.ts";
+import type { EventLoopLag } from "../telemetry/metrics/event-loop-lag.ts";
+import { exposition } from "../telemetry/metrics/exposition.ts";
+import { counter, type Family, gauge, histogram } from "../telemetry/metrics/family.ts";
+import type { Histogram } from "../telemetry/metrics/histogram.ts";
+import type { Launches } from "../telemetry/metrics/launches.ts";
+import { processFamilies } from "../telemetry/metrics/process-families.ts";
+import { RunMetrics } from "../telemetry/metrics/run-metrics.ts";
+import type { RunCounts } from "../telemetry/run-counts.ts";
 
 /** Everything that the metrics describe. They are read only while a collector asks. */
 export interface MeasuredService {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { capacityOf, type Machine } from "../src/capacity.ts";
+import { capacityOf, type Machine } from "../../src/service/capacity.ts";
 
 const GIB = 2 ** 30;
 const DEFAULTS = { maxContainers: null, tokenContainers: null, pool: 4 };

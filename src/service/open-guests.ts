@@ -1,18 +1,18 @@
+import type { Config } from "../config.ts";
+import { ContainerManager } from "../containers/container-manager.ts";
+import type { Guest } from "../containers/guest/guest.ts";
+import { endAll, launchGuest } from "../containers/guest/launch-guest.ts";
+import { PackageCaches } from "../containers/guest/package-caches.ts";
+import { probeGuests } from "../containers/guest/probe.ts";
+import type { TransformText } from "../containers/guest/transform-texts.ts";
+import { Pool } from "../containers/pool.ts";
+import { Watchdog } from "../containers/watch/watchdog.ts";
+import type { Egress } from "../egress/gateway.ts";
+import type { SandboxOptions } from "../sandbox/local-sandbox.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { refuseOpenWall, testWall } from "../sandbox/self-test/self-test.ts";
+import { Launches } from "../telemetry/metrics/launches.ts";
 import type { Capacity } from "./capacity.ts";
-import type { Config } from "./config.ts";
-import { ContainerManager } from "./containers/container-manager.ts";
-import type { Guest } from "./containers/guest/guest.ts";
-import { endAll, launchGuest } from "./containers/guest/launch-guest.ts";
-import { PackageCaches } from "./containers/guest/package-caches.ts";
-import { probeGuests } from "./containers/guest/probe.ts";
-import type { TransformText } from "./containers/guest/transform-texts.ts";
-import { Pool } from "./containers/pool.ts";
-import { Watchdog } from "./containers/watch/watchdog.ts";
-import type { Egress } from "./egress/gateway.ts";
-import type { SandboxOptions } from "./sandbox/local-sandbox.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
-import { refuseOpenWall, testWall } from "./sandbox/self-test/self-test.ts";
-import { Launches } from "./telemetry/metrics/launches.ts";
 
 /** What guests need of the service. */
 export interface GuestParts {

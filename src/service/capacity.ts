@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "../config.ts";
 
 /** The share of the machine that one service uses: counts that no setting determines, or that a setting may leave open. */
 export interface Capacity {
