@@ -33,8 +33,14 @@ export interface Topology extends AsyncDisposable {
   readonly admin: string;
 }
 
-/** @throws {Error} if a part of it does not start. */
-export async function startTopology(count: number, flags: readonly string[] = []): Promise<Topology> {
+/**
+ * @param flags of all nodes, or of the node with this number, from 1 on
+ * @throws {Error} if a part of it does not start.
+ */
+export async function startTopology(
+  count: number,
+  flags: readonly string[] | ((number: number) => readonly string[]) = [],
+): Promise<Topology> {
   const closers = new AsyncDisposableStack();
   try {
     const folder = await mkdtemp(path.join(tmpdir(), "caisson-scale-"));
@@ -58,7 +64,7 @@ export async function startTopology(count: number, flags: readonly string[] = []
         "127.0.0.1/32",
         ...place,
         ...shared,
-        ...flags,
+        ...(typeof flags === "function" ? flags(number) : flags),
       ];
       const node = new ServiceNode(nodePort, words);
       closers.defer(() => node.end());

@@ -858,6 +858,28 @@ export type System = {
     process: string;
     url: string | null;
     state: "self" | "alive" | "silent";
+    /** null, as the further members, if the node did not answer */
+    version: string | null;
+    startedAt: string | null;
+    /** the isolation level */
+    isolation: string | null;
+    checks: {
+      layer: string;
+      state: "held" | "weak" | "open";
+      /** what the start observed */
+      proof: string;
+      /** what to install or set */
+      remedy: string | null;
+    }[] | null;
+    /** the settings that have another value than on the node that answers */
+    differences: {
+      name: string;
+      flag: string;
+      value: string | null;
+      /** the value on the node that answers */
+      here: string | null;
+      setBy: "default" | "flag" | "variable" | "file";
+    }[] | null;
   }[];
   /** nodes beyond --nodes-asked, which are not listed */
   furtherNodes: number;
@@ -1690,6 +1712,13 @@ export interface Routes {
     };
     body: undefined;
     answer: RunPage;
+  };
+  /** Follow the console lines and the ends of runs of all containers of the token, as server-sent events */
+  "GET /api/events": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: string;
   };
   /** Follow the console lines and the ends of runs of a container, as server-sent events */
   "GET /api/runs/{container}/events": {

@@ -5,9 +5,9 @@ import { wait } from "./retry.ts";
 import type { ConsoleLine } from "./stream.ts";
 import { segment, type Transport } from "./transport.ts";
 
-/** What happens in a container. `id` is the `lastEventId` with which a later call continues after this event. */
+/** What happens in containers. `id` is the `lastEventId` with which a later call continues after this event. */
 export type ContainerEvent = { readonly id: string | null } & (
-  | ({ readonly type: "console"; readonly run: string } & Readonly<ConsoleLine>)
+  | ({ readonly type: "console"; readonly container: string; readonly run: string } & Readonly<ConsoleLine>)
   | { readonly type: "record"; readonly record: Omit<RunRecord, "console" | "input"> }
   | { readonly type: "lost"; readonly detail: string }
 );
@@ -32,13 +32,17 @@ const MAX_RETRY_MS = 30_000;
 /** The shortest wait, even if the service names a shorter one. */
 const MIN_RETRY_MS = 250;
 
-/** Returns the events of a container as they come, until the caller stops reading. */
-export async function* followContainer(
+/**
+ * Returns events as they come, until the caller stops reading.
+ *
+ * @param container null: of all containers of the token
+ */
+export async function* followEvents(
   transport: Transport,
-  container: string,
+  container: string | null,
   { signal, onOpen, lastEventId, reconnect = true, silenceMs = DEFAULT_SILENCE_MS }: FollowOptions,
 ): AsyncGenerator<ContainerEvent, void, undefined> {
-  segment("container", container);
+  if (container !== null) segment("container", container);
   let lastId: string | null = lastEventId ?? null;
   let retryMs = RETRY_MS;
   let failures = 0;
@@ -47,10 +51,11 @@ export async function* followContainer(
     let waitMs = 0;
     try {
       const headers = lastId === null ? {} : { "last-event-id": lastId };
-      const parameters = { path: { container }, headers };
       // Its own retries would hide how long the client has been away.
       const options = { signal, ...(hasConnected && { retry: { limited: false } }) };
-      const response = await transport.send("GET /api/runs/{container}/events", parameters, options);
+      const response = await (container === null
+        ? transport.send("GET /api/events", { headers }, options)
+        : transport.send("GET /api/runs/{container}/events", { path: { container }, headers }, options));
       hasConnected = true;
       failures = 0;
       onOpen?.();
@@ -58,7 +63,7 @@ export async function* followContainer(
         lastId = event.id ?? lastId;
         retryMs = Math.max(event.retryMs ?? retryMs, MIN_RETRY_MS);
         if (event.name === "end") throwIfOver(event);
-        else if (event.name !== "") yield contentOf(event, lastId);
+        else if (event.name !== "") yield contentOf(event, lastId, container);
       }
       if (!reconnect) return;
     } catch (thrown) {
@@ -71,10 +76,12 @@ export async function* followContainer(
   }
 }
 
-function contentOf({ name, data }: ServerEvent, id: string | null): ContainerEvent {
-  const content: unknown = JSON.parse(data);
+/** @param container the container of all events; null: each event of a line has its own */
+function contentOf({ name, data }: ServerEvent, id: string | null, container: string | null): ContainerEvent {
+  const content = JSON.parse(data) as object;
+  const known = name === "console" && container !== null ? { container } : {};
   return (
-    name === "record" ? { type: name, id, record: content } : { type: name, id, ...(content as object) }
+    name === "record" ? { type: name, id, record: content } : { type: name, id, ...known, ...content }
   ) as ContainerEvent;
 }
 

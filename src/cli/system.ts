@@ -29,10 +29,7 @@ function systemText({ version, startedAt, node, isolation, warnings, checks, nod
       ["isolation", `${isolation.level} (${isolation.mechanisms})`],
       ["instead of", isolation.insteadOf],
       ["resources", isolation.resources],
-      ...others.map(({ name, url, state }): [string, string] => [
-        "other node",
-        `${name}, ${url ?? "no URL"}, ${state}`,
-      ]),
+      ...others.map((other): [string, string] => ["other node", nodeText(other)]),
       ...keys.map(({ kid, state }): [string, string] => ["key", `${kid}, ${state}`]),
       ...warnings.map((warning): [string, string] => ["warning", warning]),
     ]),
@@ -45,4 +42,9 @@ function systemText({ version, startedAt, node, isolation, warnings, checks, nod
       ]),
     ),
   ].join("\n");
+}
+
+function nodeText({ name, url, state, version, isolation }: System["nodes"][number]): string {
+  const known = version === null ? [] : [`version ${version}`, `isolation ${isolation}`];
+  return [name, url ?? "no URL", state, ...known].join(", ");
 }

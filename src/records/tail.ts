@@ -9,6 +9,15 @@ import { visibleRecord } from "./visible.ts";
 const IDLE_MS = 60_000;
 /** The most containers without readers whose events are kept, as a share of the readers. Each takes up to `eventHistory` bytes. */
 const IDLE_SHARE = 0.25;
+/** The most scopes, as a share of the readers: each event of a container is written once for each scope that has it. */
+const SCOPE_SHARE = 0.125;
+
+/** All containers of a token, whose events a reader follows at once. */
+export interface TailScope {
+  /** Equal for equal containers of one token family. It is not the name of a container. */
+  readonly key: string;
+  has(container: string): boolean;
+}
 
 /** The most readers, in all and of one family, and the bytes of events that are kept of a container. */
 export type TailBounds = Pick<RecordConfig, "eventReaders" | "familyEventReaders" | "eventHistory">;
@@ -16,9 +25,12 @@ export type TailBounds = Pick<RecordConfig, "eventReaders" | "familyEventReaders
 /** The live events of containers. An event of a container without readers costs one lookup, and is not kept. */
 export class Tail {
   readonly #bounds: TailBounds;
+  /** By container, or by the key of a scope. */
   readonly #followed = new Map<string, Followed>();
+  /** The scopes of `#followed`, each with the family of its readers. */
+  readonly #scopes = new Map<string, { readonly scope: TailScope; readonly family: string }>();
   readonly #families = new Map<string, number>();
-  /** The containers without readers whose events are kept; the first to lose its last reader is first. */
+  /** The keys of `#followed` without readers; the first to lose its last reader is first. */
   readonly #idle = new Map<string, { readonly family: string; readonly timer: NodeJS.Timeout }>();
   #readers = 0;
   #isClosed = false;
@@ -30,32 +42,44 @@ export class Tail {
   printed(container: string, run: string, line: ConsoleLine): void {
     if (this.#followed.size === 0) return;
     const { atMs, level } = line;
-    this.#followed.get(container)?.add("console", { run, atMs, level, text: cut(line.text) });
+    const printed = { run, atMs, level, text: cut(line.text) };
+    this.#followed.get(container)?.add("console", printed);
+    for (const scoped of this.#scopesOf(container)) scoped.add("console", { container, ...printed });
   }
 
   ended(run: EndedRun): void {
     if (this.#followed.size === 0) return;
-    const followed = this.#followed.get(run.container);
-    if (!followed) return;
+    const own = this.#followed.get(run.container);
+    const followed = [...(own ? [own] : []), ...this.#scopesOf(run.container)];
+    if (followed.length === 0) return;
     const { record } = run.kept();
     const hasSecret = record.task !== null && record.error?.at?.frame;
-    followed.add("record", withoutLines(record), hasSecret ? withoutLines(visibleRecord(record, false)) : null);
+    const full = withoutLines(record);
+    const reduced = hasSecret ? withoutLines(visibleRecord(record, false)) : null;
+    for (const each of followed) each.add("record", full, reduced);
   }
 
   /**
-   * Sends the events of a container to a reader, beginning with those after `lastEventId`. If some of them are not in memory
-   * any more, the first event is `lost`.
+   * Sends the events of a container, or of all containers of a scope, to a reader, beginning with those after `lastEventId`. If
+   * some of them are not in memory any more, the first event is `lost`.
    *
    * @returns a function that removes the reader; further calls have no effect
-   * @throws {Problem} `draining`, `container_busy` if the family has too many readers, `overloaded` if all have
+   * @throws {Problem} `draining`, `container_busy` if the family has too many readers or scopes, `overloaded` if all have
    */
-  follow(container: string, reader: TailReader, lastEventId: string | null): () => void {
-    this.#admit(reader.family);
-    let followed = this.#followed.get(container);
-    if (!followed) this.#followed.set(container, (followed = new Followed(this.#bounds.eventHistory)));
-    this.#unmarkIdle(container);
+  follow(what: string | TailScope, reader: TailReader, lastEventId: string | null): () => void {
+    const { family } = reader;
+    const scope = typeof what === "string" ? null : what;
+    const key = typeof what === "string" ? what : what.key;
+    let followed = this.#followed.get(key);
+    if (!followed && scope) this.#makeRoom(family);
+    this.#admit(family);
+    if (!followed) {
+      this.#followed.set(key, (followed = new Followed(this.#bounds.eventHistory)));
+      if (scope) this.#scopes.set(key, { scope, family });
+    }
+    this.#unmarkIdle(key);
     followed.join(reader, lastEventId);
-    return () => this.#leave(container, followed, reader);
+    return () => this.#leave(key, followed, reader);
   }
 
   /** Ends all streams, and accepts no reader any more. */
@@ -65,7 +89,26 @@ export class Tail {
       followed.flush();
       for (const reader of [...followed.readers]) reader.stop();
     }
-    for (const container of [...this.#idle.keys()]) this.#forget(container);
+    for (const key of [...this.#idle.keys()]) this.#forget(key);
+  }
+
+  #scopesOf(container: string): Followed[] {
+    const found: Followed[] = [];
+    for (const [key, { scope }] of this.#scopes) if (scope.has(container)) found.push(this.#followed.get(key)!);
+    return found;
+  }
+
+  /** Makes room for a scope: forgets one without readers if there are too many. @throws {Problem} */
+  #makeRoom(family: string): void {
+    const { familyEventReaders, eventReaders } = this.#bounds;
+    const own = [...this.#scopes].filter(([, each]) => each.family === family).map(([key]) => key);
+    const hasMost = own.length >= Math.max(1, familyEventReaders * SCOPE_SHARE);
+    if (!hasMost && this.#scopes.size < Math.max(1, eventReaders * SCOPE_SHARE)) return;
+    const idle = (hasMost ? own : [...this.#scopes.keys()]).find((key) => this.#idle.has(key));
+    if (idle !== undefined) return this.#forget(idle);
+    if (!hasMost) throw new Problem("overloaded", "too many clients follow all their containers", RETRY);
+    const detail = `the token family follows ${own.length} sets of containers, which is the maximum`;
+    throw new Problem("container_busy", detail, { ...RETRY, hint: "Close a stream first." });
   }
 
   #admit(family: string): void {
@@ -73,17 +116,17 @@ export class Tail {
     const readers = this.#families.get(family) ?? 0;
     if (readers >= this.#bounds.familyEventReaders) {
       const detail = `the token family reads ${readers} streams of events, which is the maximum`;
-      throw new Problem("container_busy", detail, { retryAfterMs: 1_000, hint: "Close a stream first." });
+      throw new Problem("container_busy", detail, { ...RETRY, hint: "Close a stream first." });
     }
     if (this.#readers >= this.#bounds.eventReaders) {
       const detail = `clients read ${this.#readers} streams of events, which is the maximum`;
-      throw new Problem("overloaded", detail, { retryAfterMs: 1_000 });
+      throw new Problem("overloaded", detail, RETRY);
     }
     this.#readers += 1;
     this.#families.set(family, readers + 1);
   }
 
-  #leave(container: string, { readers }: Followed, reader: TailReader): void {
+  #leave(key: string, { readers }: Followed, reader: TailReader): void {
     if (!readers.delete(reader)) return;
     const { family } = reader;
     this.#readers -= 1;
@@ -91,29 +134,32 @@ export class Tail {
     if (left === 0) this.#families.delete(family);
     else this.#families.set(family, left);
     if (readers.size > 0) return;
-    if (this.#isClosed) this.#forget(container);
-    else this.#markIdle(container, family);
+    if (this.#isClosed) this.#forget(key);
+    else this.#markIdle(key, family);
   }
 
-  #markIdle(container: string, family: string): void {
+  #markIdle(key: string, family: string): void {
     const idle = [...this.#idle];
     const own = idle.filter(([, each]) => each.family === family);
     if (own.length >= this.#bounds.familyEventReaders * IDLE_SHARE) this.#forget(own[0]![0]);
     else if (idle.length >= this.#bounds.eventReaders * IDLE_SHARE) this.#forget(idle[0]![0]);
-    const timer = setTimeout(() => this.#forget(container), IDLE_MS).unref();
-    this.#idle.set(container, { family, timer });
+    const timer = setTimeout(() => this.#forget(key), IDLE_MS).unref();
+    this.#idle.set(key, { family, timer });
   }
 
-  #forget(container: string): void {
-    this.#unmarkIdle(container);
-    this.#followed.delete(container);
+  #forget(key: string): void {
+    this.#unmarkIdle(key);
+    this.#followed.delete(key);
+    this.#scopes.delete(key);
   }
 
-  #unmarkIdle(container: string): void {
-    clearTimeout(this.#idle.get(container)?.timer);
-    this.#idle.delete(container);
+  #unmarkIdle(key: string): void {
+    clearTimeout(this.#idle.get(key)?.timer);
+    this.#idle.delete(key);
   }
 }
+
+const RETRY = { retryAfterMs: 1_000 };
 
 /** The most characters of a text in an event. The record has the whole text. */
 const MAX_TEXT_CHARS = 16_384;

@@ -84,6 +84,10 @@ function printTwoLines(): void {
   void caisson.run("demo", 'console.log("one"); console.error("two")');
 }
 
+function runInTwo(): void {
+  void caisson.run("one", "console.log(1)").then(() => caisson.run("two", "2"));
+}
+
 async function followed(url: string, options: FollowOptions): Promise<{ texts: string[]; error: unknown }> {
   const texts: string[] = [];
   try {
@@ -110,6 +114,17 @@ describe("runs.follow", () => {
       assert.equal(textOf(event), "two");
       break;
     }
+  });
+
+  it("returns the lines and the ended runs of all containers of the token, each with its container", async () => {
+    const events: ContainerEvent[] = [];
+    for await (const event of caisson.runs.followAll({ onOpen: runInTwo })) {
+      events.push(event);
+      if (events.length === 3) break;
+    }
+    const containers = events.map((event) => (event.type === "record" ? event.record.container : event));
+    assert.deepEqual([containers[1], containers[2]], ["one", "two"]);
+    assert.ok(events[0]?.type === "console" && events[0].container === "one");
   });
 
   it("connects again when the connection is lost, and misses nothing", async () => {

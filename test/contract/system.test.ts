@@ -91,7 +91,9 @@ describe("GET /api/system", () => {
     assert.deepEqual(answer.checks.map(({ layer }) => layer).slice(0, 2), ["platform", "Node"]);
     assert.match(answer.warnings[0]!, /^Tasks can read this machine/);
     assert.equal(answer.node.name, "a1");
-    assert.deepEqual(answer.nodes, [{ ...answer.node, url: null, state: "self" }]);
+    const { version, startedAt, checks } = answer;
+    const own = { version, startedAt, checks, isolation: "none", differences: [] };
+    assert.deepEqual(answer.nodes, [{ ...answer.node, url: null, state: "self", ...own }]);
     const { keys } = (await service.request("GET", "/.well-known/jwks.json")).json() as { keys: { kid: string }[] };
     assert.deepEqual(
       answer.keys.map(({ kid, state }) => [kid, state]),

@@ -32,7 +32,7 @@ describe(
     let token: string;
 
     before(async () => {
-      topology = await startTopology(2, [...NO_WALL, "--pool", "2"]);
+      topology = await startTopology(2, (number) => [...NO_WALL, "--pool", "2", "--wall-limit", `${10 * number}s`]);
       token = await issue({ containers: ["shop-*", "own"], can: ["run", "logs"] });
       await untilBoth();
     });
@@ -148,12 +148,23 @@ describe(
       assert.equal(await frameFor(token), null);
     });
 
-    it("are listed by their names, by the node that answers", async () => {
+    it("are listed by their names with their checks, and with the settings that differ, by the node that answers", async () => {
       for (const node of [0, 1]) {
         const answer = await on(node, "GET", "/api/system", { token: topology.admin });
-        const { node: own, nodes } = answer.json() as {
+        const {
+          node: own,
+          nodes,
+          warnings,
+        } = answer.json() as {
           node: { name: string };
-          nodes: { name: string; state: string }[];
+          warnings: string[];
+          nodes: {
+            name: string;
+            state: string;
+            isolation: string;
+            checks: { layer: string }[];
+            differences: { flag: string; value: string; here: string }[];
+          }[];
         };
         assert.equal(own.name, `n${node + 1}`);
         assert.deepEqual(
@@ -163,6 +174,16 @@ describe(
             [`n${2 - node}`, "alive"],
           ],
         );
+        const other = nodes[1]!;
+        assert.equal(other.isolation, "none");
+        assert.ok(other.checks.some(({ layer }) => layer.startsWith("Redis")));
+        const [here, there] = [`${10 * (node + 1)}s`, `${10 * (2 - node)}s`];
+        const limit = other.differences.find(({ flag }) => flag === "--wall-limit")!;
+        assert.deepEqual([limit.value, limit.here], [there, here]);
+        // That each node has its own port, folder and name is no reason for a warning.
+        const different = warnings.filter((each) => each.includes("other settings"));
+        const text = `The node n${2 - node} has other settings: --wall-limit is ${there} there, and ${here} here.`;
+        assert.deepEqual(different, [text]);
       }
     });
 
@@ -252,6 +273,9 @@ describe(
       assertProblem(await on(0, "DELETE", `/api/runs/own/${lost}`), 503, "node_unavailable");
       const { runs } = (await on(0, "GET", "/api/runs")).json() as Page;
       assert.ok(runs.length > 0 && runs.every(({ node }) => node === "n1"));
+      const system = await on(0, "GET", "/api/system", { token: topology.admin });
+      const { warnings } = system.json() as { warnings: string[] };
+      assert.ok(warnings.some((each) => /^The node n2 (?:did not answer|is silent)/.test(each)), warnings.join());
       await topology.nodes[1]!.start();
       await untilBoth();
     });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import type { TailReader } from "../../src/records/followed.ts";
 import type { RunRecord } from "../../src/records/record.ts";
-import { Tail } from "../../src/records/tail.ts";
+import { Tail, type TailScope } from "../../src/records/tail.ts";
 import { until } from "../contract/until.ts";
 import { problemOf } from "../tokens/support.ts";
 import { BOUNDS } from "./bounds.ts";
@@ -42,6 +42,15 @@ class Collector implements TailReader {
 
 function print(tail: Tail, text: string, container = "demo", run = "00000000cafe-1"): void {
   tail.printed(container, run, { atMs: 1.5, level: "info", text });
+}
+
+function containersOf(events: readonly ReceivedEvent[]): string[] {
+  return events.map(({ data }) => (JSON.parse(data) as { container: string }).container);
+}
+
+/** All containers with this beginning, for a token of a family. */
+function scope(family: string, prefix: string): TailScope {
+  return { key: `${family} ${prefix}*`, has: (container) => container.startsWith(prefix) };
 }
 
 function textsOf(events: readonly ReceivedEvent[]): string[] {
@@ -250,6 +259,71 @@ describe("the live events of a container", () => {
       return reader.events.length === 0;
     });
     assert.deepEqual(known, ids.slice(-8));
+    tail.close();
+  });
+});
+
+describe("the live events of all containers of a token", () => {
+  it("have the container of each line, and are of no other containers", async () => {
+    const tail = new Tail(BOUNDS);
+    const [shop, all, one] = [new Collector("a"), new Collector("b"), new Collector("b")];
+    tail.follow(scope("a", "shop-"), shop, null);
+    tail.follow(scope("b", ""), all, null);
+    tail.follow("shop-1", one, null);
+    print(tail, "first", "shop-1");
+    print(tail, "second", "other");
+    tail.ended(runOf({ container: "shop-2" }));
+    tail.ended(runOf({ container: "another" }));
+    assert.deepEqual(containersOf(await all.whenReceived(4)), ["shop-1", "other", "shop-2", "another"]);
+    assert.deepEqual(containersOf(shop.events), ["shop-1", "shop-2"]);
+    assert.deepEqual(textsOf(one.events), ["first"]);
+    tail.close();
+  });
+
+  it("show the code of a named task only to readers with the verb tasks", async () => {
+    const tail = new Tail(BOUNDS);
+    const [owner, other] = [new Collector("a", true), new Collector("a", false)];
+    for (const reader of [owner, other]) tail.follow(scope("a", ""), reader, null);
+    tail.ended(runOf({ status: "threw", task: "mine" }));
+    const frames = await Promise.all(
+      [owner, other].map(async (reader) => {
+        const [{ data }] = (await reader.whenReceived(1)) as [ReceivedEvent];
+        return (JSON.parse(data) as { error: { at: { frame: string } } }).error.at.frame;
+      }),
+    );
+    assert.deepEqual(frames, ["3 | throw new Error()", null]);
+    tail.close();
+  });
+
+  it("continue after Last-Event-ID", async () => {
+    const tail = new Tail(BOUNDS);
+    const first = new Collector();
+    const leave = tail.follow(scope("family", ""), first, null);
+    print(tail, "1", "a");
+    await first.whenReceived(1);
+    leave();
+    print(tail, "2", "b");
+    const second = new Collector();
+    tail.follow(scope("family", ""), second, lastIdOf(first.text));
+    assert.deepEqual(textsOf(await second.whenReceived(1)), ["2"]);
+    tail.close();
+  });
+
+  it("are written for four sets of containers of a family at most, because each costs the runs of others", async () => {
+    const tail = new Tail(BOUNDS);
+    const follow = (at: number, family = "greedy"): (() => void) =>
+      tail.follow(scope(family, `c${at}`), new Collector(family), null);
+    const leaves = [0, 1, 2, 3].map((at) => follow(at));
+    assert.equal((await problemOf(() => follow(4))).code, "container_busy");
+    // Another reader of the same containers costs nothing more.
+    follow(3);
+    follow(4, "other");
+    // A set without readers makes room.
+    leaves[1]!();
+    follow(4);
+    assert.equal((await problemOf(() => follow(5))).code, "container_busy");
+    for (let at = 0; at < 59; at++) follow(0, `f${at}`);
+    assert.equal((await problemOf(() => follow(0, "late"))).code, "overloaded");
     tail.close();
   });
 });

@@ -1,5 +1,5 @@
 import type { CancelledRun, Routes, RunPage, RunRecord } from "../api-types.ts";
-import { type ContainerEvent, followContainer, type FollowOptions } from "../follow.ts";
+import { type ContainerEvent, followEvents, type FollowOptions } from "../follow.ts";
 import { List } from "../list.ts";
 import type { ConsoleLine } from "../stream.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
@@ -43,6 +43,11 @@ export class Runs {
    * it connects again and continues. Needs the verb `logs`.
    */
   follow(container: string, options: FollowOptions = {}): AsyncGenerator<ContainerEvent, void, undefined> {
-    return followContainer(this.#transport, container, options);
+    return followEvents(this.#transport, container, options);
+  }
+
+  /** As `follow`, of all containers of the token. Of several nodes it returns the runs of the node that answers. */
+  followAll(options: FollowOptions = {}): AsyncGenerator<ContainerEvent, void, undefined> {
+    return followEvents(this.#transport, null, options);
   }
 }

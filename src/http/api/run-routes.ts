@@ -36,8 +36,10 @@ export interface RunMethods {
 export function serveRuns(api: Api, dependencies: ApiDependencies, methods: RunMethods = {}): void {
   resource(api, "/api/runs", { GET: listRuns(dependencies) }, { GET: ALL_RUNS_PAGE });
   resource(api, OF_CONTAINER, { GET: listRunsOfContainer(dependencies), ...methods.container }, { GET: RUN_PAGE });
+  const events = followEvents(dependencies);
+  resource(api, "/api/events", { GET: events.ofAll });
   // Must be added before the path of a run, which would read `events` as the id of a run.
-  resource(api, `${OF_CONTAINER}/events`, { GET: followEvents(dependencies) });
+  resource(api, `${OF_CONTAINER}/events`, { GET: events.ofContainer });
   resource(api, ONE, { GET: getRun(dependencies), ...methods.run });
   resource(api, `${ONE}/console`, { GET: getConsole(dependencies) });
   resource(api, "/api/failures", { GET: listFailures(dependencies) }, { GET: FAILURES });
@@ -103,7 +105,7 @@ const FAILED =
 function hintOfNone({ statuses, container }: RunQuery): readonly string[] {
   if (statuses?.length === 1 && statuses[0] === "failed") return ["Caisson-Hint", FAILED];
   if (container === "events")
-    return ["Caisson-Hint", "GET /api/runs/{container}/events follows the runs of a container."];
+    return ["Caisson-Hint", "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container."];
   if (container === null || !isRunId(container)) return [];
   return ["Caisson-Hint", "This is the id of a run: GET /api/runs/{container}/{run} returns its record."];
 }

@@ -3,11 +3,10 @@ import type { Finding } from "../../finding.ts";
 import { recordLosses } from "./record-losses.ts";
 import type { ApiDependencies } from "./route.ts";
 
-/** Returns what an operator should know or repair, as sentences, the worst first. */
+/** Returns what an operator should know or repair of this node, as sentences, the worst first. */
 export function systemWarnings(dependencies: ApiDependencies, findings: readonly Finding[]): string[] {
-  const { config, isolation, trouble, system, nodes } = dependencies;
+  const { config, isolation, trouble, system } = dependencies;
   const reason = trouble();
-  const silent = (nodes?.peers ?? []).filter(({ isAlive }) => !isAlive);
   return [
     ...(reason === null ? [] : [`The service takes no runs: ${reason}.`]),
     ...(isolation.level === "none" ? [NO_ISOLATION] : []),
@@ -16,7 +15,6 @@ export function systemWarnings(dependencies: ApiDependencies, findings: readonly
       : [`The isolation level is ${isolation.level}, instead of ${isolation.fallbackReason}.`]),
     ...findings.filter(({ state, layer }) => state !== "held" && layer !== "sandbox").map(sentence),
     ...Object.entries(recordLosses(dependencies)).map(([kind, lost]) => `Lost of ${kind}: ${JSON.stringify(lost)}.`),
-    ...silent.map(({ name, process }) => `The node ${name ?? process} is silent.`),
     ...(config.insecureHttp && !isLoopback(config.host) && config.tlsCert === null
       ? ["Tokens travel unencrypted to this service (--insecure-http)."]
       : []),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { ALL_RUNS_PAGE, AUDIT_PAGE, FAILURES, RUN_PAGE, USAGE } from "../api/queries.ts";
-import { named, ok, type Operation, TOKEN_ERRORS } from "./operation.ts";
+import { named, ok, type Operation, type SuccessAnswer, TOKEN_ERRORS } from "./operation.ts";
 import { EXAMPLE_ENTRY, EXAMPLE_RECORD, FAILURE_GROUPS, RUN_PAGE_SCHEMA, RUN_RECORD } from "./run-schemas.ts";
 import { EXAMPLE_JTI, NEXT, NODES } from "./schemas.ts";
 
@@ -53,6 +53,12 @@ const EXAMPLE_USAGE = { usage: [], truncated: false, nodes: EXAMPLE_NODES };
 
 const listErrors = [...TOKEN_ERRORS, "container_invalid", "container_busy", "overloaded"] as const;
 const runErrors = [...listErrors, "not_found", "node_unavailable"] as const;
+const EVENTS: SuccessAnswer = {
+  status: 200,
+  description: "events `console` and `record`, until the token ends",
+  content: [{ type: "text/event-stream", schema: lines, example: "id: 1\nevent: record\ndata: ...\n\n" }],
+  headers: ["X-Accel-Buffering"],
+};
 const EXAMPLE_PAGE = { runs: [EXAMPLE_ENTRY], next: null, omitted: 0, history: "kept", nodes: EXAMPLE_NODES };
 
 export const RECORD_OPERATIONS: readonly Operation[] = [
@@ -80,20 +86,24 @@ export const RECORD_OPERATIONS: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/api/events",
+    id: "followAllRuns",
+    tag: TAG,
+    summary: "Follow the console lines and the ends of runs of all containers of the token, as server-sent events",
+    token: "required",
+    headers: ["Last-Event-ID"],
+    answers: [EVENTS],
+    errors: [...TOKEN_ERRORS, "container_busy", "overloaded"],
+  },
+  {
+    method: "get",
     path: "/api/runs/{container}/events",
     id: "followRuns",
     tag: TAG,
     summary: "Follow the console lines and the ends of runs of a container, as server-sent events",
     token: "required",
     headers: ["Last-Event-ID"],
-    answers: [
-      {
-        status: 200,
-        description: "events `console` and `record`, until the token ends",
-        content: [{ type: "text/event-stream", schema: lines, example: "id: 1\nevent: record\ndata: ...\n\n" }],
-        headers: ["X-Accel-Buffering"],
-      },
-    ],
+    answers: [EVENTS],
     errors: listErrors,
   },
   {

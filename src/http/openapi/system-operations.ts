@@ -3,6 +3,15 @@ import { z } from "zod";
 import { named, ok, type Operation, TOKEN_ERRORS } from "./operation.ts";
 
 const nullable = z.string().nullable();
+const setBy = z.enum(["default", "flag", "variable", "file"]);
+const checks = z.array(
+  z.object({
+    layer: z.string(),
+    state: z.enum(["held", "weak", "open"]),
+    proof: z.string().meta({ description: "what the start observed" }),
+    remedy: nullable.meta({ description: "what to install or set" }),
+  }),
+);
 const system = named(
   "System",
   z.object({
@@ -18,19 +27,28 @@ const system = named(
       insteadOf: nullable.meta({ description: "why no stronger level is in use" }),
     }),
     warnings: z.array(z.string()).meta({ description: "what to know or to repair, as sentences, the worst first" }),
-    checks: z
-      .array(
-        z.object({
-          layer: z.string(),
-          state: z.enum(["held", "weak", "open"]),
-          proof: z.string().meta({ description: "what the start observed" }),
-          remedy: nullable.meta({ description: "what to install or set" }),
-        }),
-      )
-      .meta({ description: "what `caisson doctor` reports, from the start of this node; Redis as it is now" }),
+    checks: checks.meta({
+      description: "what `caisson doctor` reports, from the start of this node; Redis as it is now",
+    }),
     nodes: z
       .array(
-        z.object({ name: z.string(), process: z.string(), url: nullable, state: z.enum(["self", "alive", "silent"]) }),
+        z.object({
+          ...{ name: z.string(), process: z.string(), url: nullable, state: z.enum(["self", "alive", "silent"]) },
+          version: nullable.meta({ description: "null, as the further members, if the node did not answer" }),
+          startedAt: z.iso.datetime().nullable(),
+          isolation: nullable.meta({ description: "the isolation level" }),
+          checks: checks.nullable(),
+          differences: z
+            .array(
+              z.object({
+                ...{ name: z.string(), flag: z.string(), value: nullable },
+                here: nullable.meta({ description: "the value on the node that answers" }),
+                setBy,
+              }),
+            )
+            .nullable()
+            .meta({ description: "the settings that have another value than on the node that answers" }),
+        }),
       )
       .meta({ description: "this node, and the nodes on the same Redis in the last ten minutes" }),
     furtherNodes: z.int().meta({ description: "nodes beyond --nodes-asked, which are not listed" }),
@@ -55,13 +73,15 @@ const system = named(
           variable: z.string(),
           value: nullable.meta({ description: "as the variable has it, without secrets; null if there is none" }),
           default: nullable,
-          setBy: z.enum(["default", "flag", "variable", "file"]),
+          setBy,
           help: z.string(),
         }),
       )
       .meta({ description: "all settings of this node, in the order of the settings page" }),
   }),
 );
+
+const EXAMPLE_CHECKS = [{ layer: "files", state: "held", proof: "read a file of the host: ENOENT", remedy: null }];
 
 export const SYSTEM_OPERATIONS: readonly Operation[] = [
   {
@@ -83,8 +103,16 @@ export const SYSTEM_OPERATIONS: readonly Operation[] = [
           insteadOf: null,
         },
         warnings: [],
-        checks: [{ layer: "files", state: "held", proof: "read a file of the host: ENOENT", remedy: null }],
-        nodes: [{ name: "a1", process: "e506c653c0d4", url: null, state: "self" }],
+        checks: EXAMPLE_CHECKS,
+        nodes: [
+          {
+            ...{ name: "a1", process: "e506c653c0d4", url: null, state: "self", version: "1.0.0" },
+            startedAt: "2026-11-23T10:00:00.000Z",
+            isolation: "namespaces",
+            checks: EXAMPLE_CHECKS,
+            differences: [],
+          },
+        ],
         furtherNodes: 0,
         keys: [{ kid: "k1", state: "signing", retiredAt: null }],
         capacity: { containers: 100, connections: 4_000 },

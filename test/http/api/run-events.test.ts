@@ -24,8 +24,13 @@ interface Followed {
   readonly ended: Promise<unknown>;
 }
 
-async function follow({ open }: ServedRecords, token: string, headers: Record<string, string> = {}): Promise<Followed> {
-  const response = await open("/api/runs/demo/events", token, { headers });
+async function follow(
+  { open }: ServedRecords,
+  token: string,
+  headers: Record<string, string> = {},
+  target: string = "/api/runs/demo/events",
+): Promise<Followed> {
+  const response = await open(target, token, { headers });
   assert.equal(response.statusCode, 200);
   let text = "";
   response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -35,8 +40,8 @@ async function follow({ open }: ServedRecords, token: string, headers: Record<st
   return { text: () => text, events: () => parseEvents(text), response, ended };
 }
 
-function print({ records }: ServedRecords, text: string): void {
-  records.printed("demo", "00000000cafe-1", { atMs: 1, level: "info", text });
+function print({ records }: ServedRecords, text: string, container: string = "demo"): void {
+  records.printed(container, "00000000cafe-1", { atMs: 1, level: "info", text });
 }
 
 async function reader({ issue }: ServedRecords, claims: object = {}): Promise<{ token: string; jti: string }> {
@@ -166,6 +171,38 @@ describe("GET /api/runs/{container}/events", () => {
       ["console", "end"],
     );
     assertProblem(await served.get("/api/runs/demo/events", token), 503, "draining");
+  });
+});
+
+describe("GET /api/events", () => {
+  it("streams the events of the containers that the token permits, and of no others", async (t) => {
+    const served = await serveRecords(t);
+    const { token } = await reader(served, { containers: ["demo", "shop-*"] });
+    const admin = await served.tokens.issue({ admin: true }, "me");
+    const [own, all] = [
+      await follow(served, token, {}, "/api/events"),
+      await follow(served, admin.token, {}, "/api/events"),
+    ];
+    for (const container of ["demo", "demos", "shop-1", "foreign"]) print(served, `of ${container}`, container);
+    await until(() => all.events().length === 4, "the administrator has all events");
+    await until(() => own.events().length === 2, "the token has its events");
+    const lines = own.events().map(({ data }) => JSON.parse(data) as { container: string; text: string });
+    assert.deepEqual(
+      lines.map(({ container, text }) => [container, text]),
+      [
+        ["demo", "of demo"],
+        ["shop-1", "of shop-1"],
+      ],
+    );
+    await served.tokens.revoke((await served.tokens.verifier.verify(token)).claims.jti, "me");
+    await own.ended;
+    assert.equal(own.events().at(-1)!.name, "end");
+  });
+
+  it("needs the verb logs", async (t) => {
+    const served = await serveRecords(t);
+    const { token } = await reader(served, { can: ["run"] });
+    assertProblem(await served.get("/api/events", token), 403, "token_forbidden");
   });
 });
 
