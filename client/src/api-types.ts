@@ -1124,6 +1124,52 @@ export type TaskVersions = {
   }[];
 };
 
+export type StoredTask = {
+  container: string;
+  name: string;
+  version: number;
+  etag: string;
+  /** the token of the task, which is no credential */
+  jti: string;
+  url: string | null;
+  sha256: string | null;
+  public: boolean;
+  errors: "shown" | "hidden";
+  record: "input" | null;
+  tool: boolean;
+  input: {
+    [name: string]: unknown;
+  } | null;
+  packages: {
+    [name: string]: string;
+  } | null;
+  /** texts by name */
+  labels: {
+    [name: string]: string;
+  };
+  /** a text for readers */
+  description: string | null;
+  params: {
+    [name: string]: unknown;
+  };
+  limits: {
+    container?: Limits | undefined;
+    token?: Limits | undefined;
+  };
+  timeout: string | null;
+  net: false | string[] | null;
+  fresh: boolean;
+  exp: number | null;
+  by: string;
+  changedAt: string;
+  code?: string | undefined;
+  modules?: {
+    [name: string]: string;
+  } | null | undefined;
+  typescript?: boolean | undefined;
+  lock: Lock | null;
+};
+
 export type DeletedTask = {
   container: string;
   name: string;
@@ -1622,6 +1668,20 @@ export interface Routes {
     query: {};
     body: undefined;
     answer: TaskVersions;
+  };
+  /** Read a version of a task with its code, without its secrets */
+  "GET /api/tasks/{container}/{task}/versions/{version}": {
+    path: {
+      /** the name of a container */
+      container: string;
+      /** the name of a task */
+      task: string;
+      /** the number of a version of a task */
+      version: string;
+    };
+    query: {};
+    body: undefined;
+    answer: StoredTask;
   };
   /** Create a new version with the content of a kept one */
   "POST /api/tasks/{container}/{task}/rollback": {

@@ -20,8 +20,8 @@ import {
 } from "./definition.ts";
 import { membersOf } from "./members-of-version.ts";
 import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
-import type { TaskStore } from "./store.ts";
-import type { TaskCode } from "./task-code.ts";
+import type { StoredVersion, TaskStore } from "./store.ts";
+import { type TaskCode, unpacked } from "./task-code.ts";
 import { hasPackages, lockOfTask, packagesOfTask, type TaskPackages, type WantedPackages } from "./task-packages.ts";
 import { TaskReader } from "./task-reader.ts";
 import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
@@ -142,13 +142,20 @@ export class Tasks {
 
   /** Makes a version the newest again. @throws {Problem} as `put`, and `not_found` when the version is not stored. */
   async rollBack(at: TaskRef, version: number, secrets: unknown, by: Caller, condition: Condition): Promise<Task> {
-    const stored = await this.#store.version(at.container, at.name, version);
-    if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : await this.missing(at);
+    const stored = await this.#stored(at, version);
     const before = this.#reader.parsed(stored.record);
     const members = membersOf(before, stored.code, by.claims);
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
     return (await this.#change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock })).task;
+  }
+
+  /** Returns a stored version with its code, which is null if it is fetched. @throws {Problem} `not_found` */
+  async version(at: TaskRef, version: number, by: Caller): Promise<{ task: Task; code: TaskCode | null }> {
+    const { record, code } = await this.#stored(at, version);
+    await nextTurn(by.family);
+    const task = this.#reader.parsed(record);
+    return { task, code: code === null ? null : unpacked(code, task.packed) };
   }
 
   /**
@@ -203,6 +210,13 @@ export class Tasks {
 
   close(): void {
     this.#store.close();
+  }
+
+  /** @throws {Problem} `not_found` */
+  async #stored(at: TaskRef, version: number): Promise<StoredVersion> {
+    const stored = await this.#store.version(at.container, at.name, version);
+    if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : await this.missing(at);
+    return stored;
   }
 
   async #change(

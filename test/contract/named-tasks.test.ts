@@ -486,6 +486,7 @@ describe("a token that stores a named task", () => {
     ["DELETE", "/api/tasks/keep/task"],
     ["GET", "/api/tasks/keep"],
     ["GET", "/api/tasks/keep/task/versions"],
+    ["GET", "/api/tasks/keep/task/versions/1"],
     ["POST", "/api/tasks/keep/task/rollback", { version: 1 }],
   ];
 
@@ -777,6 +778,10 @@ describe("the versions of a named task", () => {
       [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
     );
     assertProblem(await rollBack("versions/task", { version: 2 }), 404, "not_found");
+    const third = (await get("versions/task", "/versions/3")).json() as Described;
+    assert.partialDeepStrictEqual(third, { version: 3, code: "() => 3" });
+    for (const none of ["2", "0", "-1", "3.0", "x"])
+      assertProblem(await get("versions/task", `/versions/${none}`), 404, "not_found");
     for (const json of [{}, { version: "3" }, { version: 3, code: "1" }, null]) {
       assertProblem(await rollBack("versions/task", json), 400, "request_invalid");
     }

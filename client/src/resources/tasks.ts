@@ -3,6 +3,7 @@ import type {
   DeletedTask,
   DryRun,
   Routes,
+  StoredTask,
   Task,
   TaskPage,
   TaskRequest,
@@ -93,6 +94,12 @@ export class Tasks {
   async versions(container: string, task: string, options: RequestOptions = {}): Promise<TaskVersion[]> {
     const route = "GET /api/tasks/{container}/{task}/versions";
     return (await this.#transport.json(route, { path: { container, task } }, options)).versions;
+  }
+
+  /** Returns one of these versions with its code. */
+  version(container: string, task: string, version: number, options: RequestOptions = {}): Promise<StoredTask> {
+    const path = { container, task, version: String(version) };
+    return this.#transport.json("GET /api/tasks/{container}/{task}/versions/{version}", { path }, options);
   }
 
   /** Creates a new version with the content of an earlier one. */

@@ -62,7 +62,7 @@ export function TaskVersions({ container, task, onRollback }: TaskVersionsProps)
                   )}
                 </div>
                 {shown.value === each.version && (
-                  <Difference before={codeOf(each)} after={task.code ?? task.url ?? ""} />
+                  <DifferenceTo key={each.version} container={container} task={task} version={each.version} />
                 )}
               </li>
             ))}
@@ -74,9 +74,25 @@ export function TaskVersions({ container, task, onRollback }: TaskVersionsProps)
   );
 }
 
-function codeOf(version: object): string {
-  const { code, url } = version as { code?: string; url?: string | null };
-  return code ?? url ?? "";
+interface DifferenceToProps {
+  readonly container: string;
+  readonly task: Task;
+  readonly version: number;
+}
+
+/** The lines that lead from a version to the current one. */
+function DifferenceTo({ container, task, version }: DifferenceToProps) {
+  const before = useLoad(
+    (signal) => client().tasks.version(container, task.name, version, { signal }),
+    [container, task.name, version],
+  );
+  return <Content of={before}>{(found) => <Difference before={textOf(found)} after={textOf(task)} />}</Content>;
+}
+
+/** Returns the code, or the URL that it is fetched from, and then the modules. */
+function textOf({ code, url, modules }: Pick<Task, "code" | "url" | "modules">): string {
+  const others = Object.entries(modules ?? {}).map(([name, text]) => `\n// ${name}\n${text}`);
+  return [code ?? url ?? "", ...others].join("\n");
 }
 
 /** The lines that lead from one text to another. */

@@ -45,8 +45,8 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "GET /api/runs/{container}/{run}/console has the lines of its console.",
   },
   {
-    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:v|versions?)\/[^/]+$/,
-    hint: "GET /api/tasks/{container}/{name}/versions lists the versions. POST .../rollback makes an earlier one the newest again.",
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:v|version)\/[^/]+$/,
+    hint: "GET /api/tasks/{container}/{name}/versions/{version} has a version with its code. POST .../rollback makes it the newest again.",
   },
   {
     path: /^\/api\/tokens\/[^/]+\/(?:revoke|delete|disable)$/,

@@ -4,7 +4,15 @@ import { ContainerPatterns } from "../../tokens/container-patterns.ts";
 import { containerName } from "../target.ts";
 import { EventStream, EventStreams } from "./event-streams.ts";
 import { mustRead } from "./may-read.ts";
-import { type ApiDependencies, authenticate, beginStream, type Call, type Handler, segment, STREAMED } from "./route.ts";
+import {
+  type ApiDependencies,
+  authenticate,
+  beginStream,
+  type Call,
+  type Handler,
+  segment,
+  STREAMED,
+} from "./route.ts";
 
 /** The index of the container in `/api/runs/{container}/events`. */
 const CONTAINER = 3;

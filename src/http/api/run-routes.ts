@@ -105,7 +105,10 @@ const FAILED =
 function hintOfNone({ statuses, container }: RunQuery): readonly string[] {
   if (statuses?.length === 1 && statuses[0] === "failed") return ["Caisson-Hint", FAILED];
   if (container === "events")
-    return ["Caisson-Hint", "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container."];
+    return [
+      "Caisson-Hint",
+      "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container.",
+    ];
   if (container === null || !isRunId(container)) return [];
   return ["Caisson-Hint", "This is the id of a run: GET /api/runs/{container}/{run} returns its record."];
 }

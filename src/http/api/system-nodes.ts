@@ -71,7 +71,9 @@ function warningsOf(name: string, own: NodeSystem, other: NodeSystem, difference
     .map(({ flag, value, here }) => `${flag} is ${value ?? "not set"} there, and ${here ?? "not set"} here`);
   const more = unexpected.length > MOST_NAMED ? `; and ${unexpected.length - MOST_NAMED} more` : "";
   return [
-    ...(other.version === own.version ? [] : [`The node ${name} has version ${other.version}, this one ${own.version}.`]),
+    ...(other.version === own.version
+      ? []
+      : [`The node ${name} has version ${other.version}, this one ${own.version}.`]),
     ...(named.length === 0 ? [] : [`The node ${name} has other settings: ${named.join("; ")}${more}.`]),
     // What both nodes report is not repeated.
     ...other.warnings.filter((each) => !own.warnings.includes(each)).map((each) => `The node ${name}: ${each}`),

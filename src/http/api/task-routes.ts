@@ -27,6 +27,7 @@ import {
   jsonText,
   notModified,
   resource,
+  lastSegment,
   segment,
 } from "./route.ts";
 import { shownLock } from "./shown-lock.ts";
@@ -35,6 +36,7 @@ import { isSource, readTaskMembers } from "./task-body.ts";
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
 const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
+const VERSION = /^[1-9]\d{0,8}$/;
 const MAX_SECRETS_NAMED = 10;
 const ROLL_BACK = 'Send JSON with the version, such as {"version":3}. GET .../versions lists the stored ones.';
 
@@ -95,6 +97,14 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         versions.push(JSON.stringify({ ...describe(task), lock: shownLock(task.lock) }));
       if (versions.length === 0) throw await tasks.missing(ref);
       return jsonText(200, `{"versions":[${versions.join()}]}`);
+    },
+  });
+  resource(api, `${path}/:name${SEGMENT}/versions/:version${SEGMENT}`, {
+    GET: async (call) => {
+      const { ref, by } = await authorize(call, dependencies);
+      const number = VERSION.test(lastSegment(call)) ? Number(lastSegment(call)) : 0;
+      const { task, code } = await tasks.version(ref, number, by);
+      return json(200, { ...describe(task), ...code, lock: shownLock(task.lock) });
     },
   });
   resource(api, `${path}/:name${SEGMENT}/rollback`, {

@@ -134,6 +134,11 @@ const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
     schema: { type: "string" },
     example: "zod",
   },
+  version: {
+    description: "the number of a version of a task",
+    schema: { type: "string", pattern: "^[1-9][0-9]{0,8}$" },
+    example: "3",
+  },
   run: {
     description: "the id of a run, which `Caisson-Run` has",
     schema: { type: "string", pattern: "^[0-9a-f]{12}-[0-9a-z]{1,12}$" },

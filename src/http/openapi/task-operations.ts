@@ -62,6 +62,7 @@ const versions = named(
   "TaskVersions",
   z.object({ versions: z.array(z.object({ ...members, lock: LOCK.nullable() })) }),
 );
+const version = named("StoredTask", z.object({ ...members, ...code, lock: LOCK.nullable() }));
 const deleted = named("DeletedTask", z.object({ container: z.string(), name: z.string(), deleted: z.literal(true) }));
 const dryRun = named("DryRun", z.object({ record: ANSWERED_RECORD }));
 
@@ -202,6 +203,16 @@ export const TASK_OPERATIONS: readonly Operation[] = [
     summary: "List the last ten versions of a task, the newest first",
     token: "required",
     answers: [ok("the versions", versions, { versions: [{ ...EXAMPLE, lock: null }] })],
+    errors: [...errors, "not_found"],
+  },
+  {
+    method: "get",
+    path: `${PATH}/versions/{version}`,
+    id: "getTaskVersion",
+    tag: TAG,
+    summary: "Read a version of a task with its code, without its secrets",
+    token: "required",
+    answers: [ok("the version", version, { ...EXAMPLE, lock: null })],
     errors: [...errors, "not_found"],
   },
   {
