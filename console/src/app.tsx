@@ -14,13 +14,14 @@ const loaded = new Map<string, ComponentType>();
 export function App() {
   if (session.value === null) return <SignIn />;
   const pages = pagesOf();
-  const { page } = route.value;
+  const { page, names } = route.value;
   const wanted = pages.find(({ id }) => id === page) ?? pages[0]!;
   const Page = pageOf(wanted.id, wanted.load);
   return (
     <Frame pages={pages} current={wanted.id} container={onlyContainer.value}>
       <Offer />
-      <Failure key={location.hash}>
+      {/* A change of the query must keep the page, with the focus of the field that changed it. */}
+      <Failure key={[page, ...names].join("/")}>
         <Suspense fallback={<p class="quiet">Loading...</p>}>
           <Page />
         </Suspense>

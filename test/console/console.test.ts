@@ -29,6 +29,8 @@ const BROKEN =
 const CUSTOMER = { containers: ["shop"], can: ["run", "limits", "logs"], description: "shop of Ada" };
 
 const FIRST_LOAD_BYTES = 300_000;
+/** More small files would be more round trips before the first view. */
+const MOST_REQUESTS = 15;
 
 let home: Home;
 let service: Service;
@@ -173,6 +175,8 @@ describe("a link with the token of a customer", () => {
       const text = await page.locator("body").innerText();
       assert.ok(text.includes("shop") && !/\bother\b|a secret of others|administrator/.test(text), `${link}: ${text}`);
     }
+    await openLink(page, "Playground");
+    assert.equal(await page.getByLabel("Container").count(), 0);
     // Another container cannot be reached by its address either.
     await openPlace(page, "containers/other", "shop");
     assert.deepEqual(tab.complaints, []);
@@ -214,17 +218,40 @@ describe("every page", () => {
       await openPlace(page, place, heading);
       await checkInThemes(page, name);
     }
+    await checkStates(page);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     await checkInThemes(page, "sign-in");
-    assert.deepEqual(tab.complaints, []);
+    // The request that is refused on purpose.
+    assert.deepEqual(
+      tab.complaints.filter((text) => !text.includes("status of 400")),
+      [],
+    );
   });
 
-  it("opens with its runs, containers and warnings", async (t) => {
+  it("opens with its runs, containers and warnings, by few requests, of which none leaves the service", async (t) => {
     await using tab = await openConsole(browser, service.url, service.admin);
     const { page } = tab;
+    const asked: string[] = [];
+    let bytes = 0;
+    page.on("response", (response) => {
+      const url = response.url();
+      if (url.startsWith("data:")) return;
+      asked.push(url);
+      if (!url.includes("/api/")) bytes += Number(response.headers()["content-length"] ?? 0);
+    });
+    // The browser must load everything again.
+    const session = await tab.context.newCDPSession(page);
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true });
     await page.reload({ waitUntil: "commit" });
     await page.getByRole("heading", { name: "Busiest containers" }).waitFor();
+    assert.deepEqual(
+      asked.filter((url) => !url.startsWith(`${service.url}/`)),
+      [],
+    );
+    assert.ok(asked.length < MOST_REQUESTS, asked.join("\n"));
+    t.diagnostic(`the overview needs ${asked.length} requests, and ${bytes} bytes of files`);
+    assert.ok(bytes > 20_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`);
     // Not a claim about this machine, which runs other tests at the same time: a figure for the reader of the report.
     t.diagnostic(
       `the overview is complete ${Math.round(await page.evaluate<number>("performance.now()"))} ms after a reload`,
@@ -320,6 +347,35 @@ describe("a service that goes away", () => {
     assert.equal(await page.getByRole("alert").count(), 0);
   });
 });
+
+/** Checks what pages show only for a while: a failed run, a dialog, a refusal, a new token, live events. */
+async function checkStates(page: Page): Promise<void> {
+  await openPage(page, "Playground");
+  await writeCode(page, "Code", BROKEN);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("img", { name: "error on line 3" }).waitFor();
+  await checkInThemes(page, "failed-run");
+  await openPlace(page, "containers/shop", "shop");
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.getByRole("dialog").waitFor();
+  await checkInThemes(page, "dialog");
+  await page.keyboard.press("Escape");
+  await openPage(page, "Tokens");
+  await page.getByLabel("Containers").fill("a b!");
+  await page.getByRole("button", { name: "Issue token" }).click();
+  await page.getByRole("alert").waitFor();
+  await checkInThemes(page, "refusal");
+  await page.getByLabel("Preset").selectOption({ label: "Customer: runs code, sees limits and records" });
+  await page.getByLabel("Containers").fill("shop");
+  await page.getByRole("button", { name: "Issue token" }).click();
+  await page.getByLabel("The new token").waitFor();
+  await checkInThemes(page, "new-token");
+  await openPlace(page, "runs?live=1", "Runs");
+  await page.getByText("Connected").waitFor();
+  await service.run("shop", "console.log('a line'); console.error('a fault'); throw new TypeError('it failed')");
+  await page.getByRole("list", { name: "Live tail" }).getByText("it failed").waitFor();
+  await checkInThemes(page, "live-tail");
+}
 
 /** Returns the number of runs that the container has counted today. */
 async function runsOf(container: string): Promise<number> {

@@ -15,6 +15,14 @@ const AT_ONCE = 20;
 /** A window of 850 pixels shows 25 rows; the rest is a margin for fast scrolling. */
 const MOST_ROWS = 80;
 
+/** Keeps the most rows that the page has added in one turn, which is what one frame has to draw. */
+const COUNT_ROWS = `
+  globalThis.mostAdded = 0;
+  new MutationObserver((changes) => {
+    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter(({ nodeName }) => nodeName === "TR");
+    mostAdded = Math.max(mostAdded, added.length);
+  }).observe(document.querySelector("main"), { childList: true, subtree: true }); void 0`;
+
 /** Keeps the durations of tasks over 50 ms (https://www.w3.org/TR/longtasks-1/), in which the page draws nothing. */
 const OBSERVE_TASKS = `
   globalThis.longTasks = [];
@@ -62,8 +70,11 @@ for (const [name, list, all] of [
     const { page } = tab;
     await openPage(page, name);
     await page.evaluate(OBSERVE_TASKS);
+    await page.evaluate(COUNT_ROWS);
     const most = await scrollToEnd(page, list, all);
     assert.ok(most > 20 && most < MOST_ROWS, `${most} rows`);
+    const added = await page.evaluate<number>("globalThis.mostAdded");
+    assert.ok(added > 0 && added < MOST_ROWS, `${added} rows were added at once`);
     const rows = Number(
       await page.getByRole("region", { name: list }).getByRole("table").getAttribute("aria-rowcount"),
     );

@@ -275,7 +275,10 @@ describe(
       assert.ok(runs.length > 0 && runs.every(({ node }) => node === "n1"));
       const system = await on(0, "GET", "/api/system", { token: topology.admin });
       const { warnings } = system.json() as { warnings: string[] };
-      assert.ok(warnings.some((each) => /^The node n2 (?:did not answer|is silent)/.test(each)), warnings.join());
+      assert.ok(
+        warnings.some((each) => /^The node n2 (?:did not answer|is silent)/.test(each)),
+        warnings.join(),
+      );
       await topology.nodes[1]!.start();
       await untilBoth();
     });

@@ -1,7 +1,8 @@
 import { useLoad } from "../load.ts";
 import { Content } from "../parts/content.tsx";
 import { FailureTable } from "../parts/failure-table.tsx";
-import { Choice, Field } from "../parts/field.tsx";
+import { Choice } from "../parts/field.tsx";
+import { Filter } from "../parts/filter.tsx";
 import { route, setQuery } from "../route.ts";
 import { client, onlyContainer } from "../session.ts";
 
@@ -19,7 +20,7 @@ export default function Errors() {
       </div>
       <div class="filters">
         {onlyContainer.value === null && (
-          <Field label="Container" value={container} onInput={(value) => setQuery({ container: value })} />
+          <Filter label="Container" value={container} onChange={(value) => setQuery({ container: value })} />
         )}
         <Choice
           label="Since"

@@ -104,12 +104,14 @@ export default function Playground() {
       </div>
       <div class="columns">
         <div class="fields">
-          <Field
-            label="Container"
-            value={container}
-            list={suggestions()}
-            onInput={(value) => change({ container: value })}
-          />
+          {onlyContainer.value === null && (
+            <Field
+              label="Container"
+              value={container}
+              list={suggestions()}
+              onInput={(value) => change({ container: value })}
+            />
+          )}
           <div class="field">
             <span class="label">Code</span>
             <Code

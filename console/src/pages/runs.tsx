@@ -1,18 +1,16 @@
-import type { ContainerEvent } from "@caisson/client";
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-
 import { useAct } from "../act.ts";
-import { bytes, count, duration, moment } from "../format.ts";
+import { bytes, count, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { useLoad } from "../load.ts";
 import { ActNote } from "../parts/act-note.tsx";
 import { confirm } from "../parts/confirm.tsx";
 import { Content } from "../parts/content.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
-import { Choice, Field } from "../parts/field.tsx";
+import { Choice } from "../parts/field.tsx";
+import { Filter } from "../parts/filter.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { type ListedRun, RunTable } from "../parts/run-table.tsx";
+import { RunTail } from "../parts/run-tail.tsx";
 import { linkTo, route, setQuery } from "../route.ts";
 import { can, client, onlyContainer } from "../session.ts";
 
@@ -20,8 +18,6 @@ const STATUSES = [
   ...["ok", "threw", "syntax", "timeout", "blocked", "memory", "exited", "stalled", "called_back", "unserializable"],
   ...["too_large", "refused", "failed", "cancelled", "interrupted", "running"],
 ];
-/** The events that the live tail shows; older ones are dropped. */
-const MOST_EVENTS = 500;
 
 /** Runs, with filters and a live tail, or one run. */
 export default function Runs() {
@@ -36,28 +32,22 @@ export default function Runs() {
     until: query.get("until") ?? "",
     q: query.get("q") ?? "",
   };
-  const isLive = query.get("live") === "1" && filters.container !== "";
+  const isLive = query.get("live") === "1";
   return (
     <>
       <div class="head">
         <h1>Runs</h1>
         <div class="actions">
-          <button
-            type="button"
-            aria-pressed={isLive}
-            disabled={filters.container === ""}
-            title={filters.container === "" ? "Choose a container for the live tail" : ""}
-            onClick={() => setQuery({ live: isLive ? "" : "1" })}
-          >
-            {isLive ? "Stop the live tail" : "Live tail"}
+          <button type="button" aria-pressed={isLive} onClick={() => setQuery({ live: isLive ? "" : "1" })}>
+            Live tail
           </button>
         </div>
       </div>
       <div class="filters">
         {onlyContainer.value === null && (
-          <Field label="Container" value={filters.container} onInput={(value) => setQuery({ container: value })} />
+          <Filter label="Container" value={filters.container} onChange={(value) => setQuery({ container: value })} />
         )}
-        <Field label="Task" value={filters.task} onInput={(value) => setQuery({ task: value })} />
+        <Filter label="Task" value={filters.task} onChange={(value) => setQuery({ task: value })} />
         <Choice
           label="Status"
           value={filters.status}
@@ -70,9 +60,9 @@ export default function Runs() {
           choices={{ "": "the beginning", "15m": "15 minutes", "1h": "an hour", "24h": "a day", "7d": "a week" }}
           onChange={(value) => setQuery({ since: value })}
         />
-        <Field label="Text in error, console" value={filters.q} onInput={(value) => setQuery({ q: value })} />
+        <Filter label="Text in error, console" value={filters.q} onChange={(value) => setQuery({ q: value })} />
       </div>
-      {isLive ? <Tail container={filters.container} /> : <History filters={filters} />}
+      {isLive ? <RunTail filters={filters} /> : <History filters={filters} />}
     </>
   );
 }
@@ -99,59 +89,6 @@ function History({ filters }: { readonly filters: Readonly<Record<string, string
           ? "Loading..."
           : `${count(list.entries.length)} runs${list.next === null ? "" : ", more when you scroll"}`}
       </p>
-    </>
-  );
-}
-
-/** Lines and ended runs of a container as they come. */
-function Tail({ container }: { readonly container: string }) {
-  const events = useSignal<readonly ContainerEvent[]>([]);
-  const state = useSignal("Connecting...");
-  useEffect(() => {
-    const stop = new AbortController();
-    const follow = async (): Promise<void> => {
-      const options = { signal: stop.signal, onOpen: () => (state.value = "Connected. New lines appear here.") };
-      try {
-        for await (const event of client().runs.follow(container, options)) {
-          events.value = [event, ...events.value].slice(0, MOST_EVENTS);
-        }
-      } catch (error) {
-        if (!stop.signal.aborted) state.value = (error as Error).message;
-      }
-    };
-    void follow();
-    return () => stop.abort();
-  }, [container]);
-  return (
-    <>
-      <p class="quiet" role="status">
-        {state.value}
-      </p>
-      <ol class="console tail" tabIndex={0} aria-label="Live tail">
-        {events.value.map((event, at) => (
-          <li key={`${event.id}-${events.value.length - at}`} class={event.type === "console" ? event.level : ""}>
-            <TailEvent container={container} event={event} />
-          </li>
-        ))}
-      </ol>
-    </>
-  );
-}
-
-function TailEvent({ container, event }: { readonly container: string; readonly event: ContainerEvent }) {
-  if (event.type === "lost") return <pre>{event.detail}</pre>;
-  const run = event.type === "console" ? event.run : event.record.run;
-  const { error, status, ms } = event.type === "record" ? event.record : { error: null, status: "", ms: null };
-  return (
-    <>
-      <a class="mono" href={linkTo("runs", [container, run])}>
-        {run.slice(-6)}
-      </a>
-      <pre>
-        {event.type === "console"
-          ? event.text
-          : `${status}${ms?.run == null ? "" : ` in ${duration(ms.run)}`}${error ? ` ${error.message}${error.at ? ` (${error.at.file}:${error.at.line}:${error.at.column})` : ""}` : ""}`}
-      </pre>
     </>
   );
 }

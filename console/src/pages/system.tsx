@@ -27,8 +27,8 @@ export default function System() {
               <Nodes system={value} />
               <Keys keys={value.keys} />
             </div>
-            <SystemChecks checks={value.checks} />
-            <SystemSettings settings={value.settings} />
+            <SystemChecks nodes={value.nodes} />
+            <SystemSettings settings={value.settings} nodes={value.nodes} />
           </>
         )}
       </Content>
@@ -109,11 +109,22 @@ function Nodes({ system: { nodes, furtherNodes } }: { readonly system: Answer })
     <section class="card" aria-label="Nodes">
       <h2>Nodes</h2>
       <ul class="plain">
-        {nodes.map(({ name, process, url, state }) => (
-          <li key={process} class="actions">
-            <span class={`badge ${NODE_BADGES[state]}`}>{state === "self" ? "answers you" : state}</span>
-            <strong class="mono">{name}</strong>
-            <span class="quiet">{url ?? (nodes.length > 1 ? "without --node-url: the others cannot ask it" : "")}</span>
+        {nodes.map(({ name, process, url, state, version, startedAt, isolation }) => (
+          <li key={process}>
+            <div class="actions">
+              <span class={`badge ${NODE_BADGES[state]}`}>{state === "self" ? "answers you" : state}</span>
+              <strong class="mono">{name}</strong>
+              <span class="quiet">
+                {url ?? (nodes.length > 1 ? "without --node-url: the others cannot ask it" : "")}
+              </span>
+            </div>
+            {nodes.length > 1 && (
+              <p class="quiet small">
+                {version === null
+                  ? "It did not answer: its checks and settings are unknown."
+                  : `version ${version}, isolation ${isolation}, started ${ago(startedAt!)}`}
+              </p>
+            )}
           </li>
         ))}
       </ul>

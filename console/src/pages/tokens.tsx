@@ -3,7 +3,7 @@ import type { Token } from "@caisson/client";
 import { count, minute } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
-import { Field } from "../parts/field.tsx";
+import { Filter } from "../parts/filter.tsx";
 import { IssueToken } from "../parts/issue-token.tsx";
 import { OneToken } from "../parts/one-token.tsx";
 import { TokenLink } from "../parts/token-link.tsx";
@@ -24,7 +24,11 @@ export default function Tokens() {
       <IssueToken container={container} />
       <h2>Issued tokens</h2>
       <div class="filters">
-        <Field label="That reach the container" value={container} onInput={(value) => setQuery({ container: value })} />
+        <Filter
+          label="That reach the container"
+          value={container}
+          onChange={(value) => setQuery({ container: value })}
+        />
       </div>
       <Issued container={container} />
     </>

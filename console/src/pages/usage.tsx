@@ -5,7 +5,8 @@ import { bytes, count, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { ActNote } from "../parts/act-note.tsx";
 import { Content } from "../parts/content.tsx";
-import { Choice, Field } from "../parts/field.tsx";
+import { Choice } from "../parts/field.tsx";
+import { Filter } from "../parts/filter.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { route, setQuery } from "../route.ts";
 import { client, onlyContainer, serviceUrl, session } from "../session.ts";
@@ -62,7 +63,7 @@ export default function Usage() {
           onChange={(value) => setQuery({ range: value })}
         />
         {onlyContainer.value === null && (
-          <Field label="Container" value={container} onInput={(value) => setQuery({ container: value })} />
+          <Filter label="Container" value={container} onChange={(value) => setQuery({ container: value })} />
         )}
       </div>
       <Content of={usage}>
@@ -109,7 +110,8 @@ async function saveCsv(query: Readonly<Record<string, string>>): Promise<string>
   link.href = URL.createObjectURL(await response.blob());
   link.download = "usage.csv";
   link.click();
-  URL.revokeObjectURL(link.href);
+  // Some browsers read the text after this turn.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   return "Saved as usage.csv.";
 }
 

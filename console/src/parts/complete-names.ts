@@ -1,7 +1,7 @@
 import type { CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 
 /** The members of `context`, with what they hold. */
-const CONTEXT: Readonly<Record<string, string>> = {
+export const CONTEXT: Readonly<Record<string, string>> = {
   body: "the body of the request, parsed if it is JSON or a form",
   container: "the name of the container",
   data: "the query, with the members of the body and of the params",
@@ -14,10 +14,15 @@ const CONTEXT: Readonly<Record<string, string>> = {
   signal: "aborts at the deadline, and when the client leaves",
   traceparent: "the trace of the request",
   url: "the URL of the request",
+  waitUntil: "keeps the run in its guest after the answer, until a promise has settled",
 };
-const MODULES: readonly string[] = [
-  ...["assert", "buffer", "crypto", "events", "fs/promises", "http", "https", "path", "querystring", "stream"],
-  ...["string_decoder", "timers/promises", "url", "util", "zlib"],
+/** The modules of Node that are of use to a task. */
+export const MODULES: readonly string[] = [
+  ...["assert", "assert/strict", "async_hooks", "buffer", "console", "crypto", "diagnostics_channel", "dns"],
+  ...["dns/promises", "events", "fs", "fs/promises", "http", "https", "module", "net", "os", "path", "path/posix"],
+  ...["perf_hooks", "process", "querystring", "readline", "readline/promises", "stream", "stream/consumers"],
+  ...["stream/promises", "stream/web", "string_decoder", "timers", "timers/promises", "tls", "url", "util"],
+  ...["util/types", "v8", "vm", "worker_threads", "zlib"],
 ];
 
 /** Completes the members of `context` and the names of Node's modules. */

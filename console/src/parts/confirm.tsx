@@ -27,6 +27,8 @@ export function ConfirmDialog() {
   }, [asked]);
   if (asked === null) return null;
   const close = (isConfirmed: boolean): void => {
+    // Gives the focus back to the button that has opened the dialog.
+    dialog.current?.close();
     question.value = null;
     asked.answer(isConfirmed);
   };

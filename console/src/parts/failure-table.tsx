@@ -26,7 +26,12 @@ export function FailureTable({ failures, isOfOne = false }: FailureTableProps) {
 
 const COLUMNS: readonly Column<Group>[] = [
   { title: "Count", isNumber: true, cell: ({ count: number }) => count(number) },
-  { title: "Error", isWide: true, cell: ({ name, code, message }) => `${name ?? code}: ${headOf(message)}` },
+  { title: "Code", cell: ({ code }) => <span class="mono">{code}</span> },
+  {
+    title: "Error",
+    isWide: true,
+    cell: ({ name, message }) => `${name === null ? "" : `${name}: `}${headOf(message)}`,
+  },
   { title: "Where", cell: ({ frame }) => <span class="mono">{frame ?? ""}</span> },
   { title: "Container", cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a> },
   {

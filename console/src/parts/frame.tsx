@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import type { Page } from "../pages.ts";
-import { linkTo } from "../route.ts";
+import { linkTo, route } from "../route.ts";
 import { session, setting, signOut } from "../session.ts";
 import { Brand } from "./brand.tsx";
 import { ConfirmDialog } from "./confirm.tsx";
@@ -26,6 +26,12 @@ export function Frame({ pages, current, container, children }: FrameProps) {
     const title = pages.find(({ id }) => id === current)?.title;
     document.title = `${title} - ${setting("title") ?? "caisson"}`;
   }, [current]);
+  const place = [route.value.page, ...route.value.names].join("/");
+  useEffect(() => {
+    scrollTo(0, 0);
+    // The link that led here may be gone, and the next Tab would begin at the top.
+    if (document.activeElement === document.body) document.getElementById("content")?.focus({ preventScroll: true });
+  }, [place]);
   return (
     <div class="frame">
       <a class="skip" href="#content" onClick={skip}>

@@ -7,14 +7,20 @@ type Settings = System["settings"];
 
 const ORIGINS = { default: "default", flag: "flag", variable: "variable", file: "file of --config" };
 
-/** The settings in force. A reader first sees those that were set. */
-export function SystemSettings({ settings }: { readonly settings: Settings }) {
+interface SystemSettingsProps {
+  readonly settings: Settings;
+  readonly nodes: System["nodes"];
+}
+
+/** The settings in force, each with the other values that it has on other nodes. A reader first sees those that were set. */
+export function SystemSettings({ settings, nodes }: SystemSettingsProps) {
+  const elsewhere = elsewhereOf(nodes);
   const wanted = useSignal("");
   const which = useSignal("set");
   const words = wanted.value.toLowerCase().split(/\s+/);
   const shown = settings.filter(
     (each) =>
-      (wanted.value !== "" || which.value === "all" || each.setBy !== "default") &&
+      (wanted.value !== "" || which.value === "all" || each.setBy !== "default" || elsewhere.has(each.name)) &&
       words.every((word) => `${each.flag} ${each.variable} ${each.help} ${each.group}`.toLowerCase().includes(word)),
   );
   const isAll = which.value === "all" && wanted.value === "";
@@ -42,7 +48,7 @@ export function SystemSettings({ settings }: { readonly settings: Settings }) {
             {group !== "" && <h3>{group}</h3>}
             <ul class="checks">
               {own.map((setting) => (
-                <OneSetting key={setting.name} setting={setting} />
+                <OneSetting key={setting.name} setting={setting} elsewhere={elsewhere.get(setting.name) ?? []} />
               ))}
             </ul>
           </div>
@@ -51,7 +57,25 @@ export function SystemSettings({ settings }: { readonly settings: Settings }) {
   );
 }
 
-function OneSetting({ setting }: { readonly setting: Settings[number] }) {
+interface OtherValue {
+  readonly node: string;
+  readonly value: string | null;
+}
+
+/** Returns the values on other nodes that are not those of the node that answers, by setting. */
+function elsewhereOf(nodes: System["nodes"]): ReadonlyMap<string, readonly OtherValue[]> {
+  const all = nodes.flatMap(({ name: node, differences }) =>
+    (differences ?? []).map(({ name, value }) => ({ name, node, value })),
+  );
+  return Map.groupBy(all, ({ name }) => name);
+}
+
+interface OneSettingProps {
+  readonly setting: Settings[number];
+  readonly elsewhere: readonly OtherValue[];
+}
+
+function OneSetting({ setting, elsewhere }: OneSettingProps) {
   const { flag, variable, value, setBy, default: fallback, help } = setting;
   return (
     <li>
@@ -60,6 +84,11 @@ function OneSetting({ setting }: { readonly setting: Settings[number] }) {
         <strong class="mono value">{value ?? "not set"}</strong>
         {setBy !== "default" && <span class="badge">{ORIGINS[setBy]}</span>}
         {setBy !== "default" && <span class="quiet small">default: {fallback ?? "none"}</span>}
+        {elsewhere.map(({ node, value: other }) => (
+          <span key={node} class="badge warn">
+            on {node}: {other ?? "not set"}
+          </span>
+        ))}
       </div>
       <p class="quiet small">{help}</p>
     </li>

@@ -42,14 +42,10 @@ const partLine: z.ZodType<NodeSystem> = z.object({
   ...{ process: text, version: text, startedAt: z.iso.datetime(), isolation: text },
   warnings: z.array(text).max(MAX_ENTRIES),
   checks: z
-    .array(
-      z.object({ layer: text, state: z.enum(["held", "weak", "open"]), proof: text, remedy: text.nullable() }),
-    )
+    .array(z.object({ layer: text, state: z.enum(["held", "weak", "open"]), proof: text, remedy: text.nullable() }))
     .max(MAX_ENTRIES),
   settings: z
-    .array(
-      z.object({ name: text, value: text.nullable(), setBy: z.enum(["default", "flag", "variable", "file"]) }),
-    )
+    .array(z.object({ name: text, value: text.nullable(), setBy: z.enum(["default", "flag", "variable", "file"]) }))
     .max(MAX_ENTRIES),
 });
 
