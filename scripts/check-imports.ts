@@ -51,7 +51,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     ...LEAVES,
   ],
   doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
-  stores: ["limits", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
+  stores: ["limits", "packages", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   service: [
     "backup",
     "stores",

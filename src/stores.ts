@@ -7,6 +7,8 @@ import type { LimitStore } from "./limits/store.ts";
 import { EmbeddedLimitStore } from "./limits/stores/embedded.ts";
 import { FailOpenLimitStore } from "./limits/stores/fail-open.ts";
 import { RedisLimitStore } from "./limits/stores/redis.ts";
+import type { PermitStore } from "./packages/permit-store.ts";
+import { RedisPermits } from "./packages/redis-permits.ts";
 import { Restarts } from "./policies/restarts.ts";
 import type { PolicyStore } from "./policies/store.ts";
 import { RedisPolicyStore } from "./policies/stores/redis.ts";
@@ -53,6 +55,7 @@ export interface Shared {
   readonly registry: TokenStore;
   readonly secrets: SecretStore;
   readonly policies: PolicyStore;
+  readonly permits: PermitStore;
   readonly restarts: Restarts;
   readonly tasks: TaskStore;
   close(): void;
@@ -62,10 +65,12 @@ export interface Shared {
 export async function openShared(config: Pick<Config, "revocationLag">, link: RedisLink): Promise<Shared> {
   const revocations = new Revocations();
   const policies = new RedisPolicyStore();
+  const permits = new RedisPermits();
   const restarts = new Restarts();
-  const feed = new Feed(link, [revocations, policies, restarts], config.revocationLag);
+  const feed = new Feed(link, [revocations, policies, permits, restarts], config.revocationLag);
   revocations.attach(feed);
   policies.attach(feed);
+  permits.attach(feed);
   restarts.attach(feed);
   await feed.open();
   const registry = new RedisTokenStore(link, feed, revocations);
@@ -73,6 +78,7 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
     registry,
     secrets: new RedisSecretStore(link),
     policies,
+    permits,
     restarts,
     tasks: new RedisTaskStore(link),
     close: () => feed.close(),

@@ -656,6 +656,19 @@ export type Packages = {
   /** of all these sets */
   bytes: number;
   maxBytes: number;
+  /** the builds of this node under way, the running one first */
+  builds: {
+    /** the range of each package that the code names */
+    packages: {
+      [name: string]: string;
+    };
+    state: "building" | "waiting";
+    /** the `jti` of the token whose request ordered it */
+    requestedBy: string;
+    orderedAt: string;
+    /** null while it waits */
+    startedAt: string | null;
+  }[];
 };
 
 export type PermittedPackages = {
@@ -1695,7 +1708,7 @@ export interface Routes {
     body: RollBackRequest;
     answer: Task;
   };
-  /** Read which packages code may import, and which sets are built */
+  /** Read which packages code may import, which sets are built, and which builds are under way */
   "GET /api/packages": {
     path: {};
     query: {};

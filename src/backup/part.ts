@@ -26,7 +26,7 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 /** The databases that `--redis` replaces, in the order in which they are copied. */
 export const SHARED_DATABASES = ["tasks.sqlite", "tokens.sqlite", "policies.sqlite", "secrets.sqlite"] as const;
 
-/** The database with the locks of inline code, and the packages that administrators have added. Each node has one. */
+/** The database with the locks of inline code, and, without Redis, the packages that administrators have added. Each node has one. */
 export const PACKAGES_DATABASE = "packages.sqlite";
 
 const NAMES: ReadonlySet<string> = new Set([

@@ -21,7 +21,7 @@ export function packagesCommand(): Command {
 
 function listCommand(): Command {
   const command = new Command("list").description(
-    "list the packages that code may import, and the sets that are built",
+    "list the packages that code may import, the sets that are built, and the builds under way",
   );
   return remote(command, ["packages list", "packages list --json"], async ({ caisson, print }) => {
     const list = await caisson.packages.list();
@@ -30,7 +30,7 @@ function listCommand(): Command {
 }
 
 function listText(list: Packages): string {
-  const { packages, bytes, maxBytes } = list;
+  const { packages, bytes, maxBytes, builds } = list;
   const rows = packages.map((each) => [
     each.lock.slice(0, 12),
     String(each.count),
@@ -48,7 +48,19 @@ function listText(list: Packages): string {
     { head: "imports" },
   ] as const;
   const built = rows.length === 0 ? "no packages are built\n" : table(columns, rows);
-  return `${policyText(list)}\n${built}\n${fields([["size", `${bytesText(bytes)} of ${bytesText(maxBytes)}`]])}`;
+  return `${policyText(list)}\n${buildsText(builds)}${built}\n${fields([["size", `${bytesText(bytes)} of ${bytesText(maxBytes)}`]])}`;
+}
+
+function buildsText(builds: Packages["builds"]): string {
+  if (builds.length === 0) return "";
+  const rows = builds.map(({ state, orderedAt, packages }) => [
+    state,
+    timeText(orderedAt),
+    Object.entries(packages)
+      .map(([name, range]) => `${name}@${range}`)
+      .join(", "),
+  ]);
+  return `${table([{ head: "state" }, { head: "since" }, { head: "imports" }], rows)}\n`;
 }
 
 function policyText({ npm, allow }: PermittedPackages): string {

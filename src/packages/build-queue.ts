@@ -10,10 +10,21 @@ export interface BuildReport {
   readonly error: unknown;
 }
 
+/** A build that waits or runs. */
+export interface OpenBuild {
+  readonly order: BuildOrder;
+  /** Unix milliseconds. */
+  readonly orderedAt: number;
+  /** Null while it waits. */
+  startedAt: number | null;
+}
+
 export interface BuildQueueOptions {
   /** The longest time of one build, in milliseconds. */
   readonly timeMs: number;
   readonly onBuilt?: ((report: BuildReport) => void) | undefined;
+  /** The clock, in Unix milliseconds. */
+  readonly nowMs?: (() => number) | undefined;
 }
 
 /** The most builds of one family that wait or run: a family that names many sets must not fill the queue. */
@@ -27,15 +38,17 @@ export const RETRY_MS = 2_000;
 export class BuildQueue {
   readonly #builder: Builder;
   readonly #options: BuildQueueOptions;
+  readonly #nowMs: () => number;
   readonly #builds = new FairQueue(1);
   /** Transforms do not wait behind a build, which waits for a registry. */
   readonly #transforms = new FairQueue(1);
-  readonly #ofFamily = new Map<string, number>();
-  #count = 0;
+  /** The builds that wait or run, in the order of their orders. */
+  readonly #open = new Set<OpenBuild>();
 
   constructor(builder: Builder, options: BuildQueueOptions) {
     this.#builder = builder;
     this.#options = options;
+    this.#nowMs = options.nowMs ?? Date.now;
   }
 
   get version(): string {
@@ -44,24 +57,30 @@ export class BuildQueue {
 
   /** The number of builds that wait or run. */
   get size(): number {
-    return this.#count;
+    return this.#open.size;
+  }
+
+  /** Returns the builds that wait or run: the running one first, then by the time of their orders. @param family null for all */
+  builds(family: string | null): readonly Readonly<OpenBuild>[] {
+    const builds = [...this.#open].filter(({ order }) => family === null || order.holder === family);
+    return builds.toSorted((a, b) => Number(a.startedAt === null) - Number(b.startedAt === null));
   }
 
   /** @throws {Problem} as `Builder.build`, and `packages_building` if too many builds wait */
   async build(order: BuildOrder): Promise<Built> {
     const { holder } = order;
-    const own = this.#ofFamily.get(holder) ?? 0;
+    const own = this.builds(holder).length;
     if (own >= MAX_OF_FAMILY) throw building(`the token family has ${own} builds of packages under way`);
-    if (this.#count >= MAX_BUILDS) throw building(`${this.#count} builds of packages are under way`);
-    this.#ofFamily.set(holder, own + 1);
-    this.#count += 1;
+    if (this.size >= MAX_BUILDS) throw building(`${this.size} builds of packages are under way`);
+    const build: OpenBuild = { order, orderedAt: this.#nowMs(), startedAt: null };
+    this.#open.add(build);
     try {
-      return await this.#builds.run(holder, () => this.#build(order));
+      return await this.#builds.run(holder, () => {
+        build.startedAt = this.#nowMs();
+        return this.#build(order);
+      });
     } finally {
-      this.#count -= 1;
-      const left = this.#ofFamily.get(holder)! - 1;
-      if (left === 0) this.#ofFamily.delete(holder);
-      else this.#ofFamily.set(holder, left);
+      this.#open.delete(build);
     }
   }
 

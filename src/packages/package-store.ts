@@ -1,6 +1,7 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../database.ts";
 import { Problem } from "../errors.ts";
 import type { Lock } from "./model.ts";
+import type { AddedPermit, PermitStore } from "./permit-store.ts";
 
 /** An artefact in the index. */
 export interface StoredArtefact {
@@ -22,13 +23,6 @@ export interface Pin {
   readonly name: string;
 }
 
-/** A package that an administrator has added to the list of the operator. */
-export interface AddedPermit {
-  readonly entry: string;
-  readonly by: string;
-  readonly at: number;
-}
-
 /** The most locks of one family: a caller may name any number of sets. */
 const MAX_FAMILY_LOCKS = 200;
 /** How long a lock is kept that no run uses. Runs may need it while the registry does not answer. */
@@ -37,9 +31,10 @@ const UNUSED_MS = 30 * 86_400_000;
 const USE_MS = 3_600_000;
 
 /** The locks of inline code, the index of artefacts, and the packages that administrators have added. */
-export class PackageStore {
+export class PackageStore implements PermitStore {
   readonly #database: Database<Statement>;
   readonly #statements: Database<Statement>["statements"];
+  readonly #permitListeners: (() => void)[] = [];
 
   /** @throws {Error} when the database in this file cannot be used. The message contains the fix. */
   static open(file: string): PackageStore {
@@ -125,15 +120,25 @@ export class PackageStore {
   }
 
   addPermit({ entry, by, at }: AddedPermit): boolean {
-    return Number(guarded(() => this.#statements.addPermit.run(entry, by, at)).changes) > 0;
+    return this.#changePermits(() => this.#statements.addPermit.run(entry, by, at));
   }
 
   removePermit(entry: string): boolean {
-    return Number(guarded(() => this.#statements.removePermit.run(entry)).changes) > 0;
+    return this.#changePermits(() => this.#statements.removePermit.run(entry));
+  }
+
+  onPermits(listener: () => void): void {
+    this.#permitListeners.push(listener);
   }
 
   close(): void {
     this.#database.close();
+  }
+
+  #changePermits(change: () => { readonly changes: number | bigint }): boolean {
+    const isChanged = Number(guarded(change).changes) > 0;
+    if (isChanged) for (const listener of this.#permitListeners) listener();
+    return isChanged;
   }
 }
 

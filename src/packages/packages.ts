@@ -7,6 +7,7 @@ import { requireOrdered } from "./check-built.ts";
 import { FailedBuilds } from "./failed-builds.ts";
 import { type Artefact, keyOfLock, type Lock, type PackageSet } from "./model.ts";
 import type { PackageStore, Pin, StoredArtefact } from "./package-store.ts";
+import type { PermitStore } from "./permit-store.ts";
 import { Permits } from "./permits.ts";
 import type { PackagePolicy } from "./policy.ts";
 import { waitForBuild, type Waiting } from "./wait-for-build.ts";
@@ -29,6 +30,8 @@ export interface PackagesOptions {
   /** What the operator permits by settings. */
   readonly policy: PackagePolicy;
   readonly minAgeMs: number;
+  /** What administrators permit in addition. */
+  readonly permitStore: PermitStore;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: () => number;
 }
@@ -62,7 +65,7 @@ export class Packages {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
     this.#failures = new FailedBuilds(this.#nowMs);
-    this.permits = new Permits(store, options.policy, this.#nowMs);
+    this.permits = new Permits(options.permitStore, options.policy, this.#nowMs);
   }
 
   /** Returns the packages of inline code if they are in memory or on the disk, without a build; otherwise null. */
@@ -76,6 +79,17 @@ export class Packages {
     const all = [...this.#store.artefacts()].filter((each) => family === null || this.#isOf(each, family)).toReversed();
     const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
     return { packages: all.slice(0, MAX_LISTED).map(shown), bytes };
+  }
+
+  /** Returns the builds of this node that run or wait. @param family as of `stored` */
+  building(family: string | null): readonly object[] {
+    return this.#queue.builds(family).map(({ order, orderedAt, startedAt }) => ({
+      packages: order.set.ranges,
+      state: startedAt === null ? "waiting" : "building",
+      requestedBy: order.requestedBy,
+      orderedAt: new Date(orderedAt).toISOString(),
+      startedAt: startedAt === null ? null : new Date(startedAt).toISOString(),
+    }));
   }
 
   /** Returns a set that is built, or null. @param family as of `stored` */

@@ -1,25 +1,22 @@
 import type { PackageSet } from "./model.ts";
 import { mayName, packagesOf, type Ranges } from "./names.ts";
-import type { AddedPermit, PackageStore } from "./package-store.ts";
+import type { AddedPermit, PermitStore } from "./permit-store.ts";
 import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
 
 /** The packages that code may import: the entries of the settings, and the entries that administrators have added. */
 export class Permits {
-  readonly #store: Pick<PackageStore, "permits" | "addPermit" | "removePermit">;
+  readonly #store: PermitStore;
   readonly #settings: PackagePolicy;
   readonly #nowMs: () => number;
   #policy: PackagePolicy;
 
   /** @param nowMs the clock, in Unix milliseconds */
-  constructor(
-    store: Pick<PackageStore, "permits" | "addPermit" | "removePermit">,
-    settings: PackagePolicy,
-    nowMs: () => number,
-  ) {
+  constructor(store: PermitStore, settings: PackagePolicy, nowMs: () => number) {
     this.#store = store;
     this.#settings = settings;
     this.#nowMs = nowMs;
     this.#policy = this.#readPolicy();
+    store.onPermits(() => (this.#policy = this.#readPolicy()));
   }
 
   /** What is permitted now. */
@@ -33,17 +30,13 @@ export class Permits {
   }
 
   /** Adds an entry to the list of the operator. @returns false if it was there */
-  add(entry: string, by: string): boolean {
-    const isNew = this.#store.addPermit({ entry, by, at: this.#nowMs() });
-    this.#policy = this.#readPolicy();
-    return isNew;
+  async add(entry: string, by: string): Promise<boolean> {
+    return await this.#store.addPermit({ entry, by, at: this.#nowMs() });
   }
 
   /** Removes an entry that `add` has added. @returns false if there is none */
-  remove(entry: string): boolean {
-    const isGone = this.#store.removePermit(entry);
-    this.#policy = this.#readPolicy();
-    return isGone;
+  async remove(entry: string): Promise<boolean> {
+    return await this.#store.removePermit(entry);
   }
 
   /** @throws {Problem} `packages_forbidden` */

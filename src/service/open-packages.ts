@@ -9,6 +9,7 @@ import { Artefacts } from "../packages/artefacts.ts";
 import { type BuildReport, BuildQueue } from "../packages/build-queue.ts";
 import { PackageStore } from "../packages/package-store.ts";
 import { Packages } from "../packages/packages.ts";
+import type { PermitStore } from "../packages/permit-store.ts";
 import { Transforms } from "../packages/transforms.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -42,13 +43,18 @@ export interface PackageParts {
   /** The data folder. */
   readonly folder: string;
   readonly registries: Registries;
+  /** The list that nodes share; null for that of the folder. */
+  readonly permits: PermitStore | null;
   readonly sandbox: Pick<Sandbox, "launch">;
   readonly egress: RegistryEgress;
   readonly log: Log;
 }
 
 /** Opens the locks and the artefacts of the data folder, and puts a queue in front of the builder. */
-export function openPackages(config: Config, { folder, registries, sandbox, egress, log }: PackageParts): OpenPackages {
+export function openPackages(
+  config: Config,
+  { folder, registries, permits, sandbox, egress, log }: PackageParts,
+): OpenPackages {
   const builder = openBuilder({ ...registries, sandbox, egress, deadlineMs: config.packagesTime });
   const builds: Builds = { duration: new Histogram(), outcomes: new Map([["built", 0]]) };
   const queue = new BuildQueue(builder, {
@@ -61,7 +67,7 @@ export function openPackages(config: Config, { folder, registries, sandbox, egre
   const store = PackageStore.open(path.join(folder, PACKAGES_DATABASE));
   const artefacts = new Artefacts(path.join(folder, FOLDER), store, { maxBytes: config.packagesSize });
   const policy = { mode: config.npm, allow: config.npmAllow };
-  const options = { policy, minAgeMs: config.npmMinAge };
+  const options = { policy, minAgeMs: config.npmMinAge, permitStore: permits ?? store };
   const transforms = new Transforms((text, loader, family) => queue.transform(text, loader, family));
   return {
     packages: new Packages(store, artefacts, queue, options),

@@ -165,7 +165,8 @@ async function wire(
   const ownPorts = (): number[] => servers.flatMap(listeningPorts);
   const egress = openEgress(config, capacity.egressConnections, ownPorts);
   const builderEgress = { ownPorts, ownPlaces: config.redis?.hosts ?? [] };
-  const packageParts = { folder, registries, sandbox, egress: builderEgress, log };
+  const permits = shared?.permits ?? null;
+  const packageParts = { folder, registries, permits, sandbox, egress: builderEgress, log };
   const { packages, ...building } = openPackages(config, packageParts);
   closers.adopt(packages, (open) => open.close());
   const taskOptions = { ...config, packages, admitIssue: (by: Caller) => issueRate.admit(by) };

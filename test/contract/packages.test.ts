@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { Caisson } from "../../client/src/index.ts";
 import { TestRegistry } from "../builder/test-registry.ts";
 import { command, type Ended } from "../cli/command.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { connectMcp } from "./mcp-clients.ts";
 import { assertProblem } from "./problem.ts";
+import { scrape } from "./scrape.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
 
@@ -80,6 +82,10 @@ const refused = async (code: string, more: object, token: string, text: RegExp):
   const answer = await run(code, more, { token });
   assertProblem(answer, 403, "packages_forbidden");
   assert.match((answer.json() as { detail: string }).detail, text);
+};
+
+const buildsOf = async (token: string): Promise<{ state: string; packages: object; startedAt: string | null }[]> => {
+  return ((await send("GET", "/api/packages", { token })).json() as { builds: [] }).builds;
 };
 
 const versionOf = async (name: string): Promise<unknown> => (await send("POST", `/api/run/acme/${name}`)).json();
@@ -162,6 +168,16 @@ describe("code that imports packages", () => {
     const code = 'import { greet } from "greet"; export default () => greet("agent")';
     const result = await client.call("run_code", { code, packages: { greet: "1" } });
     assert.match(JSON.stringify(result), /hello agent/);
+    await client.call("save_task", { name: "saved", code, packages: { greet: "1" } });
+    const { packages, lock } = (await send("GET", "/api/tasks/acme/saved")).json() as TaskAnswer;
+    assert.deepEqual([packages, Object.keys(lock!.roots)], [{ greet: "1" }, ["greet"]]);
+    assert.equal(await versionOf("saved"), "hello agent");
+  });
+
+  it("is run by the client, which has the packages as an option", async () => {
+    const client = new Caisson({ url: service.url, token: customer });
+    const code = 'import { greet } from "greet"; export default () => greet("client")';
+    assert.equal(await client.run("acme", code, { packages: { greet: "1" } }), "hello client");
   });
 
   it("waits no longer than its timeout for a build, and receives the time of the next attempt", async () => {
@@ -347,6 +363,24 @@ describe("code with decorators or JSX", () => {
     for (const answer of [await run(code), await send("PUT", "/api/tasks/acme/wrong", { json: { code } })]) {
       assert.match(assertProblem(answer, 400, "code_syntax").detail, /closing "div" tag .*\(line 2, column \d+\)/);
     }
+    const decorated =
+      "const once = (m) => m;\nclass A {\n  @once a() { return 1; }\n  @once 1 +;\n}\nexport default 1;";
+    assert.match(
+      assertProblem(await run(decorated), 400, "code_syntax").detail,
+      /\(line 4, column \d+\)\n.*@once 1 \+/,
+    );
+  });
+
+  it("has the line of the text in an error of a decorated method", async () => {
+    const code = `const once = (method: () => number) => method;
+class A {
+  @once fail(): number {
+    throw new RangeError("no");
+  }
+}
+export default () => new A().fail();`;
+    const problem = assertProblem(await run(code), 500, "task_threw");
+    assert.match(problem.error!.stack!, /task\.js:4:11/);
   });
 });
 
@@ -390,6 +424,31 @@ describe("the list of packages", () => {
     assert.equal((await keysOf(service.admin)).includes(lock.key), false);
   });
 
+  it("shows the builds that run and wait: all to administrators, and to others those of their family", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
+    const hasty = await service.issue({ ...CUSTOMER, timeout: "100ms" });
+    for (const packages of [{ slow: "1" }, { "@acme/tools": "1.0.0" }]) {
+      assertProblem(await run("1", { packages }, { token: hasty }), 503, "packages_building");
+    }
+    const shown = (await buildsOf(hasty)).map(({ state, packages, startedAt }) => [
+      state,
+      packages,
+      startedAt === null,
+    ]);
+    assert.deepEqual(shown, [
+      ["building", { slow: "1" }, false],
+      ["waiting", { "@acme/tools": "1.0.0" }, true],
+    ]);
+    assert.deepEqual(await buildsOf(customer), []);
+    assert.deepEqual(await buildsOf(service.admin), await buildsOf(hasty));
+    const { stdout } = await caisson("packages", "list");
+    assert.match(stdout, /building .*Z +slow@1\nwaiting .*Z +@acme\/tools@1\.0\.0\n/);
+    registry.instead.delete("/slow");
+    gate.resolve();
+    await until(async () => (await buildsOf(service.admin)).length === 0, "the builds have ended");
+  });
+
   it("is used by the command line", async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "caisson-packages-"));
     const file = path.join(folder, "task.js");
@@ -403,11 +462,40 @@ describe("the list of packages", () => {
       assert.doesNotMatch((await caisson("packages", "remove", "left-pad", "tiny@2")).stdout, /left-pad/);
       assert.match((await caisson("packages", "warm", "@acme/tools@1")).stdout, /imports +@acme\/tools@1\.0\.0/);
       assert.match((await caisson("packages", "list")).stdout, /code may import +greet, .*greet@1\./s);
+      const project = { container: "acme", packages: { greet: "1" } };
+      await writeFile(path.join(folder, "caisson.json"), JSON.stringify(project));
+      await mkdir(path.join(folder, "tasks"));
+      await copyFile(file, path.join(folder, "tasks/project.js"));
+      const words = ["run", file, "--port", String(service.port), "--data", home.data];
+      assert.equal((await command(words, {}, undefined, undefined, folder)).stdout, '"hello you"\n');
+      const released = await caisson("deploy", folder);
+      assert.equal(released.code, 0, released.stderr);
+      assert.equal(await versionOf("project"), "hello you");
       assert.equal((await caisson("packages", "add", "../x")).code, 2);
     } finally {
       await rm(folder, { recursive: true });
     }
   });
+});
+
+it("the metrics have the builds by their outcome, their time, and what is stored", async () => {
+  registry.publish("native", "1.0.0", { "binding.gyp": "{}", "index.js": "" });
+  await service.request("PUT", "/api/packages/allow/native");
+  const earlier = await scrape(service);
+  assertProblem(await run("1", { packages: { native: "1" } }), 400, "packages_native");
+  const both = { greet: "~1.0.0", "@acme/tools": "~1.0.0" };
+  assert.equal((await run("2", { packages: both })).status, 200);
+  const later = await scrape(service);
+  const grown = (name: string, labels: Record<string, string> = {}): number => {
+    const isThere = earlier.series.some((each) => each.name === name && each.labels["outcome"] === labels["outcome"]);
+    return later.sum(name, labels) - (isThere ? earlier.sum(name, labels) : 0);
+  };
+  assert.equal(grown("caisson_package_builds_total", { outcome: "packages_native" }), 1);
+  assert.equal(grown("caisson_package_builds_total", { outcome: "built" }), 1);
+  assert.equal(grown("caisson_package_build_seconds_count"), 2);
+  assert.equal(grown("caisson_package_sets"), 1);
+  assert.ok(grown("caisson_package_bytes") > 0);
+  assert.equal(later.sum("caisson_package_builds_waiting"), 0);
 });
 
 it("what is built runs without the registry, also after a restart", async () => {

@@ -16,6 +16,12 @@ function putTask(node: Service, json: unknown, etag?: string): Promise<Answer> {
   return node.request("PUT", "/api/tasks/both/task", { json, headers });
 }
 
+/** Returns the packages that a node permits. */
+async function permittedBy(node: Service): Promise<string[]> {
+  const list = (await node.request("GET", "/api/packages")).json() as { allow: { package: string }[] };
+  return list.allow.map((each) => each.package);
+}
+
 /** Returns how often Redis has read a whole hash. */
 async function readsOfHashes({ client }: RedisServer): Promise<number> {
   const [, calls] = /cmdstat_hgetall:calls=(\d+)/.exec(await client.info("commandstats"))!;
@@ -51,6 +57,20 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
       await rm(shared, { recursive: true });
       await redis[Symbol.asyncDispose]();
     }
+  });
+
+  it("permit the packages that an administrator has added on one of them, until they are removed on the other", async () => {
+    assert.equal((await nodes[0].request("PUT", "/api/packages/allow/leaf@1")).status, 200);
+    assert.deepEqual(await permittedBy(nodes[0]), ["leaf@1"]);
+    await until(async () => (await permittedBy(nodes[1])).length === 1, "the other node has the entry");
+    // The range shows that the entry is in force, without a registry.
+    const other = await nodes[1].run("both", 'import "npm:leaf@2"');
+    assert.match(assertProblem(other, 403, "packages_forbidden").detail, /permits only the range 1/);
+    assert.equal((await nodes[1].request("DELETE", "/api/packages/allow/leaf@1")).status, 200);
+    assertProblem(await nodes[1].request("DELETE", "/api/packages/allow/leaf@1"), 404, "not_found");
+    await until(async () => (await permittedBy(nodes[0])).length === 0, "the first node has it no more");
+    const gone = await nodes[0].run("both", 'import "npm:leaf@1"');
+    assert.match(assertProblem(gone, 403, "packages_forbidden").detail, /does not list it/);
   });
 
   it("admit exactly the limit together, for tokens that one of them issued", async () => {

@@ -90,7 +90,7 @@ export async function testPackages(
     open.push(store);
     const artefacts = new Artefacts(path.join(folder, "packages"), store, { maxBytes, nowMs });
     const queue = new BuildQueue(builder, { timeMs: 60_000 });
-    const bounds = { policy, minAgeMs: 0, nowMs };
+    const bounds = { policy, minAgeMs: 0, nowMs, permitStore: store };
     return { store, packages: new Packages(store, artefacts, queue, bounds) };
   };
   t.after(async () => {

@@ -24,7 +24,7 @@ export class Packages {
     this.#transport = transport;
   }
 
-  /** Returns the packages that code may import, and the sets that are built. */
+  /** Returns the packages that code may import, the sets that are built, and the builds under way. */
   list(options: RequestOptions = {}): Promise<PackageList> {
     return this.#transport.json("GET /api/packages", {}, options);
   }

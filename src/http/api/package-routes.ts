@@ -51,6 +51,7 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
       return json(200, {
         ...shownPolicy(dependencies),
         ...packages.stored(familyOf(by)),
+        builds: packages.building(familyOf(by)),
         maxBytes: config.packagesSize,
       });
     },
@@ -96,20 +97,18 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
   resource(api, `/api/packages/allow/:entry${SEGMENT}`, {
     PUT: async (call) => {
       const [entry, by] = await authorizeAdmin(call);
-      mustBeAlone(dependencies);
-      if (packages.permits.add(entry, by.claims.jti))
+      if (await packages.permits.add(entry, by.claims.jti))
         await audit(call, dependencies, "package allowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
     DELETE: async (call) => {
       const [entry, by] = await authorizeAdmin(call);
-      mustBeAlone(dependencies);
       if (config.npmAllow.includes(entry)) {
         throw new Problem("request_invalid", `the package ${entry} is in the setting --npm-allow`, {
           hint: "Remove it from the setting, and start the service again.",
         });
       }
-      if (!packages.permits.remove(entry)) throw new Problem("not_found", `the list has no entry ${entry}`);
+      if (!(await packages.permits.remove(entry))) throw new Problem("not_found", `the list has no entry ${entry}`);
       await audit(call, dependencies, "package disallowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
@@ -132,14 +131,6 @@ function shownPolicy({ packages, config }: ApiDependencies): object {
   }));
   const set = config.npmAllow.map((entry) => ({ package: entry, setBy: "setting", by: null, at: null }));
   return { npm: config.npm, allow: [...set, ...added.filter(({ package: name }) => !config.npmAllow.includes(name))] };
-}
-
-/** Nodes of one Redis have one policy, which only their settings give them. */
-function mustBeAlone({ nodes }: ApiDependencies): void {
-  if (nodes === null) return;
-  throw new Problem("request_invalid", "the list of several nodes is in their settings only", {
-    hint: "Set --npm-allow on each node.",
-  });
 }
 
 function setOf(input: unknown, by: Caller, { packages }: ApiDependencies): PackageSet {

@@ -31,6 +31,19 @@ const list = named(
     ),
     bytes: z.int().meta({ description: "of all these sets" }),
     maxBytes: z.int(),
+    builds: z
+      .array(
+        z.object({
+          packages: z
+            .record(z.string(), z.string())
+            .meta({ description: "the range of each package that the code names" }),
+          state: z.enum(["building", "waiting"]),
+          requestedBy: z.string().meta({ description: "the `jti` of the token whose request ordered it" }),
+          orderedAt: z.iso.datetime(),
+          startedAt: z.iso.datetime().nullable().meta({ description: "null while it waits" }),
+        }),
+      )
+      .meta({ description: "the builds of this node under way, the running one first" }),
   }),
 );
 const permitted = named("PermittedPackages", z.object(policy));
@@ -72,11 +85,11 @@ export const PACKAGE_OPERATIONS: readonly Operation[] = [
     path: "/api/packages",
     id: "listPackages",
     tag: TAG,
-    summary: "Read which packages code may import, and which sets are built",
-    description: "An administrator sees all sets, and another token those of its family.",
+    summary: "Read which packages code may import, which sets are built, and which builds are under way",
+    description: "An administrator sees all sets and builds, and another token those of its family.",
     token: "required",
     answers: [
-      ok("the list of the operator, and the sets that are built", list, {
+      ok("the list of the operator, the sets that are built, and the builds under way", list, {
         ...EXAMPLE_POLICY,
         packages: [
           {
@@ -90,6 +103,15 @@ export const PACKAGE_OPERATIONS: readonly Operation[] = [
         ],
         bytes: 512_000,
         maxBytes: 1_073_741_824,
+        builds: [
+          {
+            packages: { lodash: "^4" },
+            state: "building",
+            requestedBy: EXAMPLE_JTI,
+            orderedAt: "2026-11-23T10:00:12.000Z",
+            startedAt: "2026-11-23T10:00:12.000Z",
+          },
+        ],
       }),
     ],
     errors: TOKEN_ERRORS,
