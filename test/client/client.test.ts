@@ -301,6 +301,22 @@ describe("a limit", () => {
     assert.deepEqual((await client.usage()).usage, []);
   });
 
+  it("is waited for as long as packages are being built, with the packages in each request", async () => {
+    const building = { status: 503, code: "packages_building", title: "t", detail: "d", type: "about:blank" };
+    const headers = { "content-type": "application/problem+json", "retry-after": "0" };
+    const sent: unknown[] = [];
+    const own: typeof fetch = (_, init) => {
+      sent.push((JSON.parse(init!.body as string) as { packages: unknown }).packages);
+      if (sent.length < 3) return Promise.resolve(new Response(JSON.stringify(building), { status: 503, headers }));
+      return Promise.resolve(Response.json({ status: "ok", error: null, response: null, result: 42 }));
+    };
+    const client = new Caisson({ url: "http://service.example", fetch: own });
+    const options = { packages: { zod: "^4" } };
+    await failure(client.run("demo", "1", options), "packages_building");
+    assert.equal(await client.run("demo", "1", { ...options, retry: { limited: true } }), 42);
+    assert.deepEqual(sent, [options.packages, options.packages, options.packages]);
+  });
+
   it("is an error at once if the wait would be longer than maxWaitMs, and ends with the signal", async () => {
     const { client } = await clientOf({ containers: ["demo"], limits: { token: { month: 1 } } });
     await client.run("demo", "1");
