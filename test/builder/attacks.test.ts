@@ -109,14 +109,11 @@ describe("a hostile registry or package", () => {
     await refused(orderOf({ outside: "1" }), "packages_failed", /outside@1\.0\.0 has an unsafe path/);
     registry.publish("grows", "1.0.0", {}, { tarball: gzipSync(Buffer.alloc(128 * MIB)) });
     await refused(orderOf({ grows: "1" }), "packages_too_large", /more than 100 MiB/);
-    registry.publish(
-      "linked",
-      "1.0.0",
-      {},
-      {
-        tarball: gzipSync(tarOf([manifest, { path: "package/index.js", type: "2", link: "/etc/passwd" }])),
-      },
-    );
+    const links = [
+      { path: "package/index.js", type: "2", link: "/etc/passwd" },
+      { path: "package/index.mjs", type: "1", link: "package/../../etc/passwd" },
+    ];
+    registry.publish("linked", "1.0.0", {}, { tarball: gzipSync(tarOf([manifest, ...links])) });
     await refused(orderOf({ linked: "1" }), "packages_failed", /no module with its own name/);
   });
 
@@ -195,6 +192,10 @@ describe("a registry that fails", () => {
     away.instead.set("/forbidden", (_, response) => response.writeHead(401).end());
     away.instead.set("/busy", (_, response) => response.writeHead(500).end());
     away.instead.set("/slow", () => {});
+    away.instead.set("/drips", (_, response) => {
+      const timer = setInterval(() => response.write(" "), 20);
+      response.on("close", () => clearInterval(timer));
+    });
     const failing = await realBuilder(away);
     const codes = {
       half: /closed the connection/,
@@ -205,7 +206,9 @@ describe("a registry that fails", () => {
       await assert.rejects(buildOf(failing, orderOf({ [name]: "1" })), detail);
     }
     const hurried = await realBuilder(away, { deadlineMs: 1_500 });
-    await assert.rejects(buildOf(hurried, orderOf({ slow: "1" })), /could not be fetched and built within 1\.5 s/);
+    for (const name of ["slow", "drips"]) {
+      await assert.rejects(buildOf(hurried, orderOf({ [name]: "1" })), /could not be fetched and built within 1\.5 s/);
+    }
     const stopped = new AbortController();
     const waiting = failing.build(orderOf({ slow: "1" }), stopped.signal);
     stopped.abort(new Error("the client left"));
