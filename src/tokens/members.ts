@@ -109,52 +109,55 @@ function durationOf(text: string): number {
 }
 
 /** Normalizes spelling and order, so that tokens with equal claims can share a guest. */
-export const netMember: z.ZodType<Exclude<NetClaim, null>> = z
-  .unknown()
-  .transform((input, context) => {
-    const fault = (message: string, path: number[]): never => {
-      context.addIssue({ code: "custom", message, path });
-      return z.NEVER;
-    };
-    if (input === false) return input;
-    if (!Array.isArray(input) || input.length < 1 || input.length > MAX_DESTINATIONS) return fault(NET, []);
-    const destinations = input.map((text: unknown, index) => {
-      const isShort = typeof text === "string" && text.length <= MAX_DESTINATION_CHARS;
-      const destination = isShort ? readDestination(text) : null;
-      return destination === null ? fault(DESTINATION, [index]) : destinationText(destination);
-    });
-    return [...new Set(destinations)].toSorted();
-  })
-  .meta({
-    oneOf: [
-      { const: false },
-      {
-        type: "array",
-        items: { type: "string", maxLength: MAX_DESTINATION_CHARS },
-        minItems: 1,
-        maxItems: MAX_DESTINATIONS,
-      },
-    ],
-  });
+export const netMember: z.ZodType<Exclude<NetClaim, null>> = listOrFalse({
+  fault: NET,
+  faultOfItem: DESTINATION,
+  most: MAX_DESTINATIONS,
+  maxLength: MAX_DESTINATION_CHARS,
+  read: (text) => {
+    const destination = text.length <= MAX_DESTINATION_CHARS ? readDestination(text) : null;
+    return destination && destinationText(destination);
+  },
+});
 
 /** Normalizes the order, so that tokens with equal claims can share a guest. */
-export const packagesMember: z.ZodType<Exclude<PackagesClaim, null>> = z
-  .unknown()
-  .transform((input, context) => {
-    const fault = (message: string, path: number[]): never => {
-      context.addIssue({ code: "custom", message, path });
-      return z.NEVER;
-    };
-    if (input === false) return input;
-    if (!Array.isArray(input) || input.length < 1 || input.length > MAX_PACKAGES) return fault(PACKAGES, []);
-    const packages = input.map((text: unknown, index) => {
-      return typeof text === "string" && readPermit(text) !== null ? text : fault(BAD_PERMIT, [index]);
-    });
-    return [...new Set(packages)].toSorted();
-  })
-  .meta({
-    oneOf: [{ const: false }, { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_PACKAGES }],
-  });
+export const packagesMember: z.ZodType<Exclude<PackagesClaim, null>> = listOrFalse({
+  fault: PACKAGES,
+  faultOfItem: BAD_PERMIT,
+  most: MAX_PACKAGES,
+  read: (text) => (readPermit(text) === null ? null : text),
+});
+
+interface ListMember {
+  /** The fault of a value that is neither false nor a list of 1 to `most` items. */
+  readonly fault: string;
+  readonly faultOfItem: string;
+  readonly most: number;
+  /** The characters of an item, for the schema. */
+  readonly maxLength?: number;
+  /** Returns the normal form of an item; null if it is invalid. */
+  readonly read: (text: string) => string | null;
+}
+
+/** Returns a member that restricts the token to what it lists. `false` permits nothing. */
+function listOrFalse({ fault, faultOfItem, most, maxLength, read }: ListMember): z.ZodType<string[] | false> {
+  const items = { type: "string", ...(maxLength !== undefined && { maxLength }) } as const;
+  return z
+    .unknown()
+    .transform((input, context) => {
+      const refuse = (message: string, path: number[]): never => {
+        context.addIssue({ code: "custom", message, path });
+        return z.NEVER;
+      };
+      if (input === false) return input;
+      if (!Array.isArray(input) || input.length < 1 || input.length > most) return refuse(fault, []);
+      const list = input.map((item: unknown, index) => {
+        return (typeof item === "string" ? read(item) : null) ?? refuse(faultOfItem, [index]);
+      });
+      return [...new Set(list)].toSorted();
+    })
+    .meta({ oneOf: [{ const: false }, { type: "array", items, minItems: 1, maxItems: most }] });
+}
 
 /** Normalizes the spelling, so that inheritance compares equal URLs as equal. */
 const urlMember = z
