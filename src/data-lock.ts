@@ -28,6 +28,20 @@ export function lockDataFolder(folder: string, name: string = folder, createFile
 /** Runs a function that creates the file of a lock, as the user that must own the file. */
 export type CreateFile = (create: () => void) => void;
 
+/** Creates the file as another user, for a process of root. */
+export function createAs(uid: number, gid: number): CreateFile {
+  return (create) => {
+    process.setegid!(gid);
+    process.seteuid!(uid);
+    try {
+      create();
+    } finally {
+      process.seteuid!(0);
+      process.setegid!(0);
+    }
+  };
+}
+
 export interface Lock {
   release(): void;
 }

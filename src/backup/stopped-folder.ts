@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 
-import { type CreateFile, lockDataFolder } from "../data-lock.ts";
+import { createAs, lockDataFolder } from "../data-lock.ts";
 import { openCounts } from "../limits/stores/embedded/open-files.ts";
 import { otherFolder } from "../sandbox/reachable-folder.ts";
 import { refuseLinks } from "../sandbox/temp/give-folder.ts";
@@ -32,6 +32,7 @@ export async function lockStopped({ data, keys, secretsKey, release }: StoppedPl
   if (isRoot) await refuseLinks(realpathSync(data));
   const { uid, gid } = statSync(data);
   process.chdir(data);
+  // The lock must belong to the user of the service, which locks it at the next start.
   const lock = lockDataFolder(".", data, isRoot ? createAs(uid, gid) : undefined);
   try {
     refuseUnfinishedRestore(".", data);
@@ -48,18 +49,4 @@ export async function lockStopped({ data, keys, secretsKey, release }: StoppedPl
     lock.release();
     throw error;
   }
-}
-
-/** The lock must belong to the user of the service, which locks it at the next start. */
-function createAs(uid: number, gid: number): CreateFile {
-  return (create) => {
-    process.setegid!(gid);
-    process.seteuid!(uid);
-    try {
-      create();
-    } finally {
-      process.seteuid!(0);
-      process.setegid!(0);
-    }
-  };
 }

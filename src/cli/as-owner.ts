@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 
-import type { CreateFile } from "../data-lock.ts";
+import { createAs, type CreateFile } from "../data-lock.ts";
 
 /**
  * Enters the folder, and, as root, becomes its owner permanently. New files there must belong to the service, and root
@@ -14,16 +14,7 @@ export function enterAsOwner<T>(folder: string, begin: (createFile: CreateFile) 
   const { uid, gid } = statSync(".");
   if (process.getuid?.() !== 0 || uid === 0) return begin((create) => create());
   process.setgroups!([]);
-  const result = begin((create) => {
-    process.setegid!(gid);
-    process.seteuid!(uid);
-    try {
-      create();
-    } finally {
-      process.seteuid!(0);
-      process.setegid!(0);
-    }
-  });
+  const result = begin(createAs(uid, gid));
   process.setgid!(gid);
   process.setuid!(uid);
   return result;
