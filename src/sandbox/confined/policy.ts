@@ -43,21 +43,14 @@ export function guestPolicy(
   cgroups: Cgroups | null,
   landlockAbi: number,
 ): GuestPolicy {
-  const own = identity.uid === undefined ? null : { uid: identity.uid, gid: identity.gid! };
-  const tmp = home.root === null ? home.tmp : "/tmp";
+  const common = commonPolicy(home, identity, limits, cgroups);
   return {
-    architecture: process.arch as Architecture,
+    ...common,
     closeFrom: CLOSE_FROM,
-    ...(home.root === null ? {} : { root: home.root }),
-    workingFolder: tmp,
-    ...guestLimits(limits, cgroups, own !== null),
-    ...(own ? { identity: own } : {}),
-    dropsCapabilities: true,
-    diesWithParent: true,
-    ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: rulesFor(files, tmp) } } : {}),
+    ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: rulesFor(files, common.workingFolder) } } : {}),
     // Without a PID namespace the guest's pid is the host's. A separate user owns only files that it created; the service's
     // user also owns files of the service.
-    filter: { pid: "own", ownsFiles: own !== null },
+    filter: { pid: "own", ownsFiles: common.identity !== undefined },
     program: files.node,
   };
 }
@@ -78,20 +71,32 @@ export function esbuildPolicy(
   cgroups: Cgroups | null,
   landlockAbi: number,
 ): GuestPolicy {
+  return {
+    ...commonPolicy(home, identity, limits, cgroups),
+    standardStreams: FRAMES,
+    closeFrom: FRAMES,
+    ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: [{ path: file, rights: "execute" }] } } : {}),
+    filter: { pid: "own", ownsFiles: false },
+    program: file,
+  };
+}
+
+/** Returns what all guests have: a folder to work in, limits, and no privilege. */
+function commonPolicy(
+  home: GuestHome,
+  identity: Partial<Identity>,
+  limits: GuestResources,
+  cgroups: Cgroups | null,
+): Omit<GuestPolicy, "closeFrom"> & { readonly workingFolder: string } {
   const own = identity.uid === undefined ? null : { uid: identity.uid, gid: identity.gid! };
   return {
     architecture: process.arch as Architecture,
-    standardStreams: FRAMES,
-    closeFrom: FRAMES,
     ...(home.root === null ? {} : { root: home.root }),
     workingFolder: home.root === null ? home.tmp : "/tmp",
     ...guestLimits(limits, cgroups, own !== null),
     ...(own ? { identity: own } : {}),
     dropsCapabilities: true,
     diesWithParent: true,
-    ...(landlockAbi > 0 ? { landlock: { abi: landlockAbi, rules: [{ path: file, rights: "execute" }] } } : {}),
-    filter: { pid: "own", ownsFiles: false },
-    program: file,
   };
 }
 
