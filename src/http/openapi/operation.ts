@@ -100,6 +100,21 @@ export const TOKEN_ERRORS: readonly ProblemCode[] = [
 /** The errors of each path that reads a body, in addition. */
 export const BODY_ERRORS: readonly ProblemCode[] = ["overloaded"];
 
+/** The errors of each path that reads code, in addition: of its text, and of the packages that it imports. */
+export const CODE_ERRORS: readonly ProblemCode[] = [
+  "code_too_large",
+  "code_syntax",
+  "code_shape",
+  "module_missing",
+  "packages_forbidden",
+  "packages_not_found",
+  "packages_native",
+  "packages_too_large",
+  "packages_failed",
+  "packages_building",
+  "packages_unavailable",
+];
+
 /** JSON, as almost all answers and many requests are. */
 export function jsonContent(schema: z.ZodType, example: unknown): Content[] {
   return [{ type: "application/json", schema, example }];

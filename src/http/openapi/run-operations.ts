@@ -3,7 +3,15 @@ import { z } from "zod";
 import type { ProblemCode } from "../../error-codes.ts";
 import { ENVELOPE } from "../../source/envelope.ts";
 import { RECORD_OPTIONS } from "../run/record-options.ts";
-import { type Content, type Method, named, type Operation, RUN_HEADERS, type SuccessAnswer } from "./operation.ts";
+import {
+  CODE_ERRORS,
+  type Content,
+  type Method,
+  named,
+  type Operation,
+  RUN_HEADERS,
+  type SuccessAnswer,
+} from "./operation.ts";
 import { RUN_CODE, RUN_OPTIONS, TASK_CODE } from "./run-queries.ts";
 import { ANSWERED_RECORD, EXAMPLE_RECORD } from "./run-schemas.ts";
 
@@ -20,17 +28,7 @@ const RUN_ERRORS: readonly ProblemCode[] = [
   "credentials_ambiguous",
   "code_missing",
   "code_ambiguous",
-  "code_too_large",
-  "code_syntax",
-  "code_shape",
-  "module_missing",
-  "packages_forbidden",
-  "packages_not_found",
-  "packages_native",
-  "packages_too_large",
-  "packages_failed",
-  "packages_building",
-  "packages_unavailable",
+  ...CODE_ERRORS,
   "code_pinned",
   "task_url_invalid",
   "task_url_forbidden",
