@@ -1,12 +1,13 @@
 import { type Ranges, rangesOf } from "./package-ranges.ts";
 import { serviceUrl } from "./session.ts";
 
-interface Draft {
+/** What the playground runs. */
+export interface Draft {
   readonly container: string;
   readonly code: string;
   readonly data: string;
   readonly query: string;
-  /** As a reader types them. */
+  /** As a reader types them. A draft of an earlier version has none. */
   readonly packages?: string;
 }
 

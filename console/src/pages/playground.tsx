@@ -15,22 +15,13 @@ import { route } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { runWhenBuilt } from "../run-when-built.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
-import { encodedQuery, snippetsOf } from "../snippets.ts";
+import { type Draft, encodedQuery, snippetsOf } from "../snippets.ts";
 import { useSyntaxCheck } from "../syntax-check.ts";
 import { tabStorage } from "../tab-storage.ts";
 
 const KEPT = "caisson.playground";
 /** The part of the result that must be in view after a run. */
 const LEAST_SHOWN_PX = 120;
-
-interface Draft {
-  readonly container: string;
-  readonly code: string;
-  readonly data: string;
-  readonly query: string;
-  /** As a reader types them. A draft of an earlier version has none. */
-  readonly packages?: string;
-}
 
 /** Runs code, and shows what became of it. */
 export default function Playground() {
