@@ -13,6 +13,8 @@ const lowerCase = uncurry(String.prototype as string, "toLowerCase");
 const find = uncurry(RegExp.prototype, "exec");
 const JSON_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/;
 const FORM_TYPE = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/;
+/** The beginning of a list or an object in JSON. A form escapes these characters. */
+const JSON_BEGINNING = /^\s*[{[]/;
 
 /** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
 export function withBody(run: Run, step: () => void): void {
@@ -44,7 +46,7 @@ function bodyOf(bytes: Uint8Array, type: string): unknown {
   if (bytes.length === 0) return undefined;
   // The decoder removes a byte-order mark.
   const text = decode(bytes);
-  if (find(FORM_TYPE, type)) return fieldsOf(text);
+  if (find(FORM_TYPE, type)) return jsonOf(text) ?? fieldsOf(text);
   if (!find(JSON_TYPE, type)) return text;
   try {
     return parse(text);
@@ -52,6 +54,16 @@ function bodyOf(bytes: Uint8Array, type: string): unknown {
     throw new CodeFault("request_invalid", "the body is not JSON", {
       hint: "The content-type header of the request is a type of JSON.",
     });
+  }
+}
+
+/** Returns the list or the object of a body that states to be a form and is JSON, as `curl -d` sends JSON; null for a form. */
+function jsonOf(text: string): object | null {
+  if (find(JSON_BEGINNING, text) === null) return null;
+  try {
+    return parse(text) as object;
+  } catch {
+    return null;
   }
 }
 

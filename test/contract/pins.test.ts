@@ -64,6 +64,12 @@ describe("a token with code at a URL", () => {
         "a=1&b=2&a=3&__proto__=4&c",
         JSON.parse('{"a":["1","3"],"b":"2","__proto__":"4","c":""}'),
       ],
+      // As curl -d sends JSON.
+      ["application/x-www-form-urlencoded", '{"a": [1], "b=": "&"}', { a: [1], "b=": "&" }],
+      ["application/x-www-form-urlencoded", " [1, 2]\n", [1, 2]],
+      ["application/x-www-form-urlencoded", '{"a": 1', { '{"a": 1': "" }],
+      ["application/x-www-form-urlencoded", "%7B%22a%22%3A1%7D", { '{"a":1}': "" }],
+      ["application/x-www-form-urlencoded", "5", { 5: "" }],
       ["text/plain", "process.exit(1)", "process.exit(1)"],
       [undefined, "6 * 7", "6 * 7"],
       ["application/typescript", "const", "const"],
