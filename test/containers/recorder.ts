@@ -1,5 +1,5 @@
 import { codeOf } from "../../src/containers/guest/code-table.ts";
-import type { RunListener } from "../../src/containers/guest/guest-run.ts";
+import type { RunListener, RunOptions } from "../../src/containers/guest/guest-run.ts";
 import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { RunLogSink } from "../../src/containers/guest/run-log.ts";
 import type { Refusal } from "../../src/egress/faults.ts";
@@ -89,9 +89,14 @@ export class Recorder implements RunListener {
 }
 
 /** Starts a run of this source. */
-export function start(guest: Guest, source: string, context: () => string = () => "{}"): Recorder {
+export function start(
+  guest: Guest,
+  source: string,
+  context: () => string = () => "{}",
+  options: RunOptions = {},
+): Recorder {
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from(source), typescript: false, modules: null });
-  recorder.id = guest.run(code, context, recorder, performance.now());
+  recorder.id = guest.run(code, context, recorder, performance.now(), options);
   return recorder;
 }

@@ -1,9 +1,8 @@
 import { Problem } from "../../errors.ts";
-import type { GuestStatus } from "../../sandbox/sandbox.ts";
 import { formatDuration, formatSize } from "../../units.ts";
 import { MEMORY_HINT } from "../guest/exit-causes.ts";
 import type { Guest } from "../guest/guest.ts";
-import { blockedPosition } from "./blocked-position.ts";
+import { blockedRun, type BlockedStatus, COMPUTING_HINT, interruptedAt, lineText } from "./blocked-run.ts";
 import type { Finding } from "./findings.ts";
 import type { MonitorLimits } from "./judges.ts";
 import { windowMs } from "./limit-check.ts";
@@ -16,7 +15,7 @@ import { windowMs } from "./limit-check.ts";
 export async function actOnFinding(
   finding: Finding,
   guest: Guest,
-  status: Pick<GuestStatus, "title" | "state">,
+  status: BlockedStatus,
   limits: MonitorLimits,
 ): Promise<void> {
   if (finding === "grown") return guest.retire();
@@ -44,30 +43,18 @@ function overLimit(finding: "memory" | "threads" | "processors", limits: Monitor
   });
 }
 
-async function endBlocked(
-  guest: Guest,
-  { title, state }: Pick<GuestStatus, "title" | "state">,
-  duration: string,
-): Promise<void> {
-  const culprit = blockedRun(guest, title);
+async function endBlocked(guest: Guest, status: BlockedStatus, duration: string): Promise<void> {
+  const culprit = blockedRun(guest, status.title);
   const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
   if (culprit === null) return guest.crash(restarted);
-  // The frames are named by the code, so another run of the guest cannot be meant by mistake.
-  const codeId = guest.inFlight.get(culprit)?.code.id;
-  // A guest that sleeps cannot print its stack.
-  const mayPrint = state === "R" && codeId !== undefined;
-  const at = mayPrint ? blockedPosition(await guest.interrupt(), codeId) : null;
-  const where = at === null ? "" : `, in line ${at.line}${/^task\.[jt]s$/.test(at.file) ? "" : ` of ${at.file}`}`;
-  const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${where}`, {
-    hint: "Give the event loop a turn in long loops: await new Promise(setImmediate). Or ask the operator to raise --block-limit.",
+  const at = await interruptedAt(guest, culprit, status);
+  const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${lineText(at)}`, {
+    hint: status.state === "S" ? ASLEEP : `${COMPUTING_HINT} Or ask the operator to raise --block-limit.`,
     ...(at && { at }),
   });
   guest.crash(restarted, { id: culprit, cause });
 }
 
-/** Returns the run that the guest names in its title (`r` and the id in base 36), or its only run, or null. */
-function blockedRun(guest: Guest, title: string): number | null {
-  const entered = /^r([0-9a-z]{1,7})$/.exec(title);
-  const id = entered ? Number.parseInt(entered[1]!, 36) : Number.NaN;
-  return guest.inFlight.get(id) ? id : guest.inFlight.only;
-}
+/** The fix for code that waits in a system call. */
+const ASLEEP =
+  "The code waits in a call that stops its thread, such as Atomics.wait or a function whose name ends with Sync: use the form that returns a promise.";

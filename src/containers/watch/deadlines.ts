@@ -3,6 +3,7 @@ import { formatDuration } from "../../units.ts";
 import type { GuestRun } from "../guest/guest-run.ts";
 import type { Guest } from "../guest/guest.ts";
 import { unansweredHint } from "../guest/unanswered.ts";
+import { endComputing, isComputing } from "./end-computing.ts";
 
 export interface RunDeadlines {
   readonly wallMs: number;
@@ -11,14 +12,15 @@ export interface RunDeadlines {
 
 /**
  * Ends each run whose deadline has passed. After the limit for all runs its guest takes no new run, because what the run
- * left behind is still there.
+ * left behind is still there. A guest that computes for its only run ends with it.
  */
 export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines): void {
   for (const [id, guestRun] of guest.inFlight) {
     if (guestRun.deadlineMs > nowMs) continue;
     const problem = timeoutOf(guestRun, deadlines);
-    if (guestRun.timeoutMs === null) guest.expire(id, problem);
-    else guest.giveUp(id, problem);
+    const giveUp = (): void => (guestRun.timeoutMs === null ? guest.expire(id, problem) : guest.giveUp(id, problem));
+    if (isComputing(guest, guestRun, nowMs)) void endComputing(guest, id, guestRun, problem, giveUp);
+    else giveUp();
   }
 }
 
@@ -42,7 +44,9 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
 
 function fixOf({ timeoutMs, streaming }: GuestRun): string {
   if (timeoutMs !== null)
-    return "The timeout was set by the request, the task or the token: set a longer one, or do less in one run.";
+    return `The timeout was set by the request, the task or the token: set a longer one, or do less in one run. ${NEVER}`;
   if (streaming) return "Send less in one run, or ask the operator to raise --stream-limit.";
-  return "Do less in one run, stream the result, or ask the operator to raise --wall-limit.";
+  return `Do less in one run, stream the result, or ask the operator to raise --wall-limit. ${NEVER}`;
 }
+
+const NEVER = "Perhaps a promise never settles, or an interval is never cleared.";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import type { Guest } from "../../../src/containers/guest/guest.ts";
 import { pause } from "../../contract/until.ts";
-import { start } from "../recorder.ts";
+import { type Recorder, start } from "../recorder.ts";
 import { CONTEXT, WatchedGuests } from "./watched-guests.ts";
 
 const guests = new WatchedGuests();
@@ -62,6 +63,27 @@ describe("a run past its deadline", () => {
     assert.deepEqual(run.events, ["head 200", "data 3", "task_timeout"]);
     assert.match(run.problems[0]!.message, /streaming after 400ms/);
     await guest.process.exited;
+  });
+});
+
+describe("a run that computes past its own timeout", () => {
+  const LOOP = "let n = 0;\nfor (;;) n += 1;";
+  const loop = (guest: Guest): Recorder => start(guest, LOOP, () => CONTEXT, { timeoutMs: 500 });
+
+  it("ends with its guest, and its answer has the line", async (t) => {
+    const guest = await guests.make(t, { blockMs: 60_000 });
+    const run = loop(guest);
+    assert.equal(await run.outcome(), "task_timeout");
+    assert.match(run.problems[0]!.message, /within 500ms, the timeout of this run: it computed without a pause/);
+    assert.deepEqual([run.problems[0]!.options.at?.line, guest.ended], [2, true]);
+  });
+
+  it("ends alone and without a line if another run is in its guest", async (t) => {
+    const guest = await guests.make(t, { blockMs: 60_000 });
+    const other = start(guest, "await new Promise((never) => setTimeout(never, 60_000))");
+    const run = loop(guest);
+    assert.equal(await run.outcome(), "task_timeout");
+    assert.deepEqual([run.problems[0]!.options.at, guest.ended, other.events], [undefined, false, []]);
   });
 });
 
