@@ -46,7 +46,7 @@ const OPTIONS: BuildOptions = {
 /**
  * Bundles the entries into one CommonJS module. It exports an object with a member for each entry, which has `import`, `require` or both:
  * functions that evaluate the entry and return what each of the two gives in Node. Most packages have other files for each of the two,
- * so a set whose code requires nothing has half the size.
+ * so a set whose code requires nothing has half the size. The member of an entry that its package does not have lists the entries of the package.
  *
  * @param entries `zod` for import, `require:zod` for require.
  * @throws {Failure}
@@ -54,7 +54,7 @@ const OPTIONS: BuildOptions = {
 export async function bundled(entries: readonly string[], modules: Modules): Promise<Uint8Array> {
   for (const entry of entries) requireModule(plainEntry(entry), modules);
   const found = entries.filter((entry) => foundEntry(plainEntry(entry), modules) !== null);
-  const plugin = new InMemory(found, modules);
+  const plugin = new InMemory(found, missingOf(entries, modules), modules);
   try {
     const { outputFiles } = await build({ ...OPTIONS, entryPoints: [ENTRY], plugins: [plugin.plugin] });
     const { contents } = outputFiles![0]!;
@@ -78,6 +78,12 @@ function foundEntry(entry: string, modules: Modules): Module | null {
   return modules.entry(entry, IMPORT) ?? modules.entry(entry, REQUIRE);
 }
 
+/** Returns the entries that a package does not have, each with those that the package has. */
+function missingOf(entries: readonly string[], modules: Modules): ReadonlyMap<string, readonly string[]> {
+  const missing = [...new Set(entries.map(plainEntry))].filter((entry) => foundEntry(entry, modules) === null);
+  return new Map(missing.map((entry) => [entry, modules.entriesInstead(entry)]));
+}
+
 const REQUIRED = "require:";
 
 function plainEntry(entry: string): string {
@@ -97,11 +103,13 @@ class InMemory {
   failure: Failure | null = null;
   readonly plugin: Plugin;
   readonly #entries: readonly string[];
+  readonly #missing: ReadonlyMap<string, readonly string[]>;
   readonly #modules: Modules;
   readonly #known: Map<string, Module> = new Map();
 
-  constructor(entries: readonly string[], modules: Modules) {
+  constructor(entries: readonly string[], missing: ReadonlyMap<string, readonly string[]>, modules: Modules) {
     this.#entries = entries;
+    this.#missing = missing;
     this.#modules = modules;
     this.plugin = {
       name: "in-memory",
@@ -135,6 +143,8 @@ class InMemory {
       ];
       return `${name}: { __proto__: null, ${ways.filter((way) => way !== "").join(", ")} }`;
     });
+    // For the error of the import that names it.
+    for (const [entry, others] of this.#missing) members.push(`${JSON.stringify(entry)}: ${JSON.stringify(others)}`);
     return `module.exports = { __proto__: null, ${members.join(", ")} };`;
   }
 

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 
-import { type Conditions, exportTarget, importTarget } from "./exports.ts";
+import { type Conditions, exportTarget, IMPORT, importTarget, REQUIRE } from "./exports.ts";
 import { own } from "./packument.ts";
 import type { Package, Unpacked } from "./unpacked.ts";
 
@@ -13,6 +13,10 @@ export interface Module {
 
 const EXTENSIONS = ["", ".js", ".json", ".node", ".cjs", ".mjs"];
 const INDEX = ["/index.js", "/index.json", "/index.node"];
+
+/** A sub-path of `exports` that is no pattern. Its length is bounded, because an error repeats it. */
+const STATED = /^\.(?:\/[\w.@-]{1,40}){0,4}$/;
+const MAX_STATED = 20;
 
 /** Resolves specifiers as Node does, in packages that are in memory. */
 export class Modules {
@@ -29,6 +33,17 @@ export class Modules {
     const { name, subpath } = partsOf(specifier);
     const pack = this.#packages.get(this.#roots.get(name) ?? "");
     return pack ? this.#inPackage(pack, subpath, conditions) : null;
+  }
+
+  /** Returns the entries that a package states, such as `zod` and `zod/mini`, for an entry that it does not have; none if it states none. */
+  entriesInstead(specifier: string): string[] {
+    const { name } = partsOf(specifier);
+    const pack = this.#packages.get(this.#roots.get(name) ?? "");
+    const exported = pack && own(pack.manifest, "exports");
+    if (typeof exported !== "object" || exported === null) return [];
+    const subpaths = Object.keys(exported).filter((key) => STATED.test(key) && key !== "./package.json");
+    const entries = subpaths.map((subpath) => name + subpath.slice(1));
+    return entries.filter((entry) => this.entry(entry, IMPORT) ?? this.entry(entry, REQUIRE)).slice(0, MAX_STATED);
   }
 
   /** Resolves what a module imports. @returns null if there is no such module. */

@@ -5,6 +5,14 @@ import { packageSpecifier } from "../wire/npm-specifiers.ts";
 
 const { stringify } = JSON;
 
+/** What a `MissingModule` is about. */
+interface About {
+  readonly specifier: string;
+  readonly parent: string;
+  readonly available: readonly string[] | null;
+  readonly stated?: readonly string[] | null;
+}
+
 /** The error for an import of a module that does not exist or cannot work here. Libraries look for its code. */
 export class MissingModule extends Error {
   readonly code: "ERR_MODULE_NOT_FOUND" | "MODULE_NOT_FOUND";
@@ -12,21 +20,21 @@ export class MissingModule extends Error {
   readonly #parent: string;
   readonly #similar: string | null;
   readonly #available: readonly string[];
+  readonly #stated: readonly string[] | null;
 
   /**
    * @param parent The URL of the text that imports it; empty if it is unknown.
    * @param available The specifiers of the submitted modules and of the packages; null if no other module is meant.
+   * @param stated The entries that a package has, if it is a package that does not have the specifier.
    */
-  constructor(
-    message: string,
-    code: MissingModule["code"],
-    { specifier, parent, available }: { specifier: string; parent: string; available: readonly string[] | null },
-  ) {
+  constructor(message: string, code: MissingModule["code"], { specifier, parent, available, stated = null }: About) {
     super(message);
     this.code = code;
     this.#specifier = specifier;
     this.#parent = parent;
-    this.#similar = available && similarTo(specifier, available);
+    const entry = packageSpecifier(specifier)?.entry ?? specifier;
+    this.#similar = stated ? similarTo(entry, stated) : available && similarTo(specifier, available);
+    this.#stated = stated;
     this.#available = available ?? [];
   }
 
@@ -47,7 +55,12 @@ export class MissingModule extends Error {
   /** How the code can get the module, if its name is that of a package; otherwise undefined. */
   get hint(): string | undefined {
     const named = packageSpecifier(this.#specifier);
+    if (this.#specifier.startsWith("npm:") && !(named && RANGE.test(named.range))) {
+      return "Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@^4, npm:@acme/tools@2/parse.";
+    }
     if (!named) return undefined;
+    if (this.#stated)
+      return `Import ${this.#stated.length > 0 ? "one of these entries" : `the package: ${named.name}`}.`;
     const { name, range, entry } = named;
     for (let index = 0; index < this.#available.length; index += 1) {
       if (packageSpecifier(this.#available[index]!)?.name !== name) continue;
@@ -77,6 +90,8 @@ export function missingOf(fault: FaultMessage): MissingModule | undefined {
   return getFault(fault);
 }
 
+/** The characters of a version, a range or a tag. */
+const RANGE = /^[\w.^~<>=|+* -]*$/;
 /** Longer names are no typing mistake. It bounds the time for a comparison. */
 const MAX_CHARACTERS = 64;
 

@@ -234,6 +234,11 @@ function missing(specifier: string, parent: string, code: MissingModule["code"])
   const mayBeEsModule = parent === "" && isRelative(specifier);
   const none = `the request gives no modules${mayBeEsModule ? ", or is an ES module, which has to import them" : ""}`;
   const given = available.length > 0 ? `the request gives ${available.join(", ")}` : none;
+  const stated = packages?.entriesInstead(specifier) ?? null;
+  if (stated) {
+    const what = stated.length > 0 ? `has ${stated.join(", ")}, and not this one` : "does not have it";
+    return new MissingModule(`there is no module "${specifier}": the package ${what}`, code, { ...about, stated });
+  }
   const message = `there is no module "${specifier}": ${given}; Node's modules can be imported`;
   return new MissingModule(message, code, about);
 }

@@ -22,13 +22,15 @@ interface Entry {
   readonly require?: () => unknown;
 }
 
-type Entries = Readonly<Record<string, Entry>>;
+/** An entry that a package does not have lists the entries of the package. */
+type Entries = Readonly<Record<string, Entry | readonly string[]>>;
 type EvaluateArtefact = (
   module: { exports: unknown },
   exports: object,
   require: (specifier: string) => unknown,
 ) => void;
 
+const { isArray } = Array;
 const { create, defineProperty, freeze, hasOwn, keys } = Object;
 const isAsciiText = isAscii;
 const toText = uncurry(Buffer.prototype as Buffer, "toString");
@@ -90,13 +92,27 @@ export class Packages {
 
   /** The specifiers of all entries. */
   get entries(): readonly string[] {
-    return keys(this.#loaded());
+    const all = keys(this.#loaded());
+    const found: string[] = [];
+    for (let index = 0; index < all.length; index += 1) {
+      if (this.#entry(all[index]!) !== null) found[found.length] = all[index]!;
+    }
+    return found;
   }
 
   /** Returns the entry that a specifier names, with or without `npm:`; null if these packages do not have it. */
   entryOf(specifier: string): string | null {
     const named = packageSpecifier(specifier);
-    return named && hasOwn(this.#loaded(), named.entry) ? named.entry : null;
+    return named && this.#entry(named.entry) !== null ? named.entry : null;
+  }
+
+  /** Returns the entries that a package has, for a specifier of one that it does not have; null for any other specifier. */
+  entriesInstead(specifier: string): readonly string[] | null {
+    const entry = packageSpecifier(specifier)?.entry;
+    const entries = this.#loaded();
+    if (entry === undefined || !hasOwn(entries, entry)) return null;
+    const found = entries[entry]!;
+    return isArray(found) ? (found as readonly string[]) : null;
   }
 
   /** Whether the text has one of these words. Takes milliseconds for a long text. */
@@ -108,7 +124,7 @@ export class Packages {
   namespace(entry: string): object {
     const known = this.#namespaces[entry];
     if (known) return known;
-    const source = this.#loaded()[entry]!.import?.() ?? namespaceOf(this.require(entry));
+    const source = this.#entry(entry)!.import?.() ?? namespaceOf(this.require(entry));
     // As the namespace of a module: no task can change what the other codes import, and the members follow the exports.
     const namespace = { __proto__: null, [tag]: "Module" };
     const names = keys(source);
@@ -123,7 +139,7 @@ export class Packages {
   /** Returns what `require` of an entry gives, and evaluates it at the first call. Throws what its modules throw. */
   require(entry: string): unknown {
     if (hasOwn(this.#required, entry)) return this.#required[entry];
-    const { require } = this.#loaded()[entry]!;
+    const { require } = this.#entry(entry)!;
     // As Node, which gives the namespace of an ES module to `require`.
     return (this.#required[entry] = require ? require() : this.namespace(entry));
   }
@@ -145,6 +161,12 @@ export class Packages {
     // The cache contains the flags, and is good for guests with the same flags only.
     setFlagsFromString("--lazy");
     yield makeCache(script);
+  }
+
+  #entry(entry: string): Entry | null {
+    const entries = this.#loaded();
+    const found = hasOwn(entries, entry) ? entries[entry]! : null;
+    return isArray(found) ? null : (found as Entry | null);
   }
 
   #compiled(): vm.Script {

@@ -110,7 +110,7 @@ describe("an entry", () => {
     assert.deepEqual((await waysOf("require:ways", "ways"))[0], ["import", "require"]);
   });
 
-  it("is evaluated when it is first used, shares modules with others, and is left out if the package does not have it", async () => {
+  it("is evaluated when it is first used, shares modules with others, and lists the entries of a package that does not have it", async () => {
     registry.publish("parts", "1.0.0", {
       "a.js": `globalThis.partsLog = [...(globalThis.partsLog ?? []), "a"]; exports.state = require("./state.js")`,
       "b.js": `exports.state = require("./state.js")`,
@@ -121,7 +121,8 @@ describe("an entry", () => {
       { entries: ["parts/a", "parts/a.js", "parts/b", "parts/none", "parts/../x"] },
     );
     const entries = evaluated(await buildOf(builder, order));
-    assert.deepEqual(Object.keys(entries), ["parts/a", "parts/a.js", "parts/b"]);
+    assert.deepEqual(Object.keys(entries), ["parts/a", "parts/a.js", "parts/b", "parts/none", "parts/../x"]);
+    assert.deepEqual([entries["parts/none"], entries["parts/../x"]], [[], []], "it states none");
     assert.equal((globalThis as { partsLog?: unknown }).partsLog, undefined);
     const [a, b] = ["parts/a", "parts/b"].map((name) => entries[name]!.require() as { state: object });
     assert.equal(a!.state, b!.state);
@@ -159,7 +160,8 @@ describe("an entry", () => {
       { entries: ["rules", "rules/features/deep/x", "rules/features/hidden/y", "rules/lib/host.js"] },
     );
     const entries = evaluated(await buildOf(builder, order));
-    assert.deepEqual(Object.keys(entries), ["rules", "rules/features/deep/x"]);
+    const stated = ["rules", "rules/json"];
+    assert.deepEqual([entries["rules/features/hidden/y"], entries["rules/lib/host.js"]], [stated, stated]);
     assert.deepEqual(entries["rules"]!.import()["default"], ["import", "node", "rules"]);
     assert.deepEqual(entries["rules"]!.require(), ["require", true, "node"]);
     assert.equal(entries["rules/features/deep/x"]!.require(), "x");

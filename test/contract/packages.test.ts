@@ -108,6 +108,21 @@ describe("code that imports packages", () => {
     assert.deepEqual(answer.json(), ["HELLO YOU", "hello a", 42]);
   });
 
+  it("cannot name an entry that a package does not have, and receives the names of its entries", async () => {
+    for (const code of ['import x from "npm:zod/v5"; export default x', 'return require("zod/v5")']) {
+      const more = code.includes("npm:") ? {} : { packages: { zod: "^4" } };
+      const { detail, hint } = assertProblem(await run(code, more), 400, "module_missing");
+      assert.match(detail, /there is no module "(?:npm:)?zod\/v5": the package has zod, .*zod\/v4.*, and not this one/);
+      assert.equal(hint, "Did you mean zod/v3?");
+    }
+    const { hint } = assertProblem(
+      await run('import x from "npm:greet/quietly"; export default x'),
+      400,
+      "module_missing",
+    );
+    assert.equal(hint, "Import one of these entries.");
+  });
+
   it("runs zod, with the line of the text in an error", async () => {
     const code = 'import { z } from "zod";\nexport default () => z.number().parse(42)';
     assert.equal((await run(code, { packages: { zod: "^4" } })).text, "42");
