@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { nearest } from "../nearest.ts";
 import { isTag, isWithin, type Permit, readPermit } from "../package-names.ts";
 import type { PackageSet } from "./model.ts";
 
@@ -41,16 +42,18 @@ export function requirePermitted(
   const names = Object.keys(ranges);
   const [first] = names;
   if (first === undefined) return;
-  if (policy.mode === "none") throw forbidden(first, "the operator permits no packages (--npm none)", ASK_OPERATOR);
+  if (policy.mode === "none") throw forbidden(first, "the operator permits no packages (--npm none)", NONE);
   if (claim === false)
     throw forbidden(first, "the token permits no packages (its claim packages is false)", ASK_ISSUER);
   for (const name of names) {
     const range = ranges[name]!;
     if (policy.mode === "listed" && !isPermitted(name, range, permitsOf(policy.allow))) {
-      throw forbidden(name, `--npm-allow ${limitOf(name, range, permitsOf(policy.allow))}`, ASK_OPERATOR);
+      const hint = nearHint(name, policy, claim) ?? addHint(name);
+      throw forbidden(name, `--npm-allow ${limitOf(name, range, permitsOf(policy.allow))}`, hint);
     }
     if (claim !== null && !isPermitted(name, range, permitsOf(claim))) {
-      throw forbidden(name, `the claim packages of the token ${limitOf(name, range, permitsOf(claim))}`, ASK_ISSUER);
+      const hint = nearHint(name, policy, claim) ?? ASK_ISSUER;
+      throw forbidden(name, `the claim packages of the token ${limitOf(name, range, permitsOf(claim))}`, hint);
     }
   }
 }
@@ -68,8 +71,24 @@ export function permitsNoMore(claim: PackagesClaim, above: PackagesClaim): boole
   });
 }
 
-const ASK_OPERATOR = "Ask the operator to permit it, or bundle it with the code.";
+const NONE = "The operator permits packages with --npm listed and --npm-allow. Or bundle the package with the code.";
 const ASK_ISSUER = "Ask for a token that permits it.";
+
+function addHint(name: string): string {
+  return `An administrator permits it with caisson packages add ${name}. Or bundle it with the code.`;
+}
+
+/** Returns the hint with the permitted package whose name is probably meant, or null. */
+function nearHint(name: string, policy: PackagePolicy, claim: PackagesClaim): string | null {
+  const lists = [...(policy.mode === "listed" ? [policy.allow] : []), ...(claim ? [claim] : [])].map(permitsOf);
+  if (lists.some((list) => list.some((permit) => covers(permit, name)))) return null;
+  const names = lists.flatMap((list) => list.filter(({ isScope }) => !isScope).map((permit) => permit.name));
+  const near = nearest(
+    name,
+    names.filter((each) => lists.every((list) => list.some((permit) => covers(permit, each)))),
+  );
+  return near === null ? null : `Did you mean ${near}? It is permitted.`;
+}
 
 function forbidden(name: string, why: string, hint: string): Problem {
   return new Problem("packages_forbidden", `the package ${name} is not permitted: ${why}`, { hint });

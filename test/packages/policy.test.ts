@@ -19,6 +19,16 @@ function refusal(ranges: Record<string, string>, policy: PackagePolicy, claim: P
   }
 }
 
+/** Returns the hint of the refusal. */
+function hintOf(name: string, claim: PackagesClaim = null): string | undefined {
+  try {
+    requirePermitted({ ranges: { [name]: "*" } }, LISTED, claim);
+  } catch (error) {
+    return (error as Problem).options.hint;
+  }
+  return undefined;
+}
+
 describe("requirePermitted", () => {
   for (const [name, range] of [
     ["zod", "*"],
@@ -54,6 +64,13 @@ describe("requirePermitted", () => {
   ] as const) {
     it(`refuses ${name}@${range} and names the setting`, () => assert.equal(refusal({ [name]: range }, LISTED), why));
   }
+
+  it("names the permitted package that is probably meant, or the command that permits it", () => {
+    assert.equal(hintOf("zood"), "Did you mean zod? It is permitted.");
+    assert.match(hintOf("left-pad") ?? "", /^An administrator permits it with caisson packages add left-pad\./);
+    assert.doesNotMatch(hintOf("zood", ["lodash@4"]) ?? "", /zod\?/, "the token does not permit zod");
+    assert.match(hintOf("lodash") ?? "", /caisson packages add lodash/);
+  });
 
   it("refuses all packages with --npm none, whatever the list has", () => {
     const none: PackagePolicy = { mode: "none", allow: ["zod"] };
