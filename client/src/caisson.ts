@@ -9,6 +9,7 @@ import type {
   Usage,
 } from "./api-types.ts";
 import { List } from "./list.ts";
+import { mustBeObject } from "./options.ts";
 import { Containers } from "./resources/containers.ts";
 import { Limits } from "./resources/limits.ts";
 import { Packages } from "./resources/packages.ts";
@@ -77,7 +78,7 @@ export class Caisson {
   async check(container: string, request: CheckRequest, options: RequestOptions = {}): Promise<CodeCheck["error"]> {
     const { error } = await this.#transport.json(
       "POST /api/check/{container}",
-      { path: { container }, json: request },
+      { path: { container }, json: mustBeObject(request, '{ code: "return 1" }') },
       options,
     );
     return error;

@@ -21,6 +21,8 @@ export function readUrl(url: unknown): string {
 
 /** @throws {TypeError} without the token */
 export function mustBeToken(token: string): string {
+  if (typeof token !== "string") throw new TypeError("token must be a text, or a function that returns one");
+  if (token.trim() === "") throw new TypeError("token is empty; perhaps a variable of the environment is not set");
   if (/^bearer\s/i.test(token)) throw new TypeError("token is the text after Bearer; leave Bearer out");
   return token;
 }

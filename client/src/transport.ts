@@ -59,7 +59,7 @@ export class Transport {
     const { url, token, retry, fetch: own } = options;
     mustBeRetry(retry);
     this.#url = readUrl(url);
-    this.#token = typeof token === "string" ? mustBeToken(token) : token;
+    this.#token = typeof token === "function" || token === undefined ? token : mustBeToken(token);
     this.#retry = retry ?? {};
     // A browser's `fetch` must be called without `this`.
     this.#fetch = own ?? ((input, init) => fetch(input, init));
@@ -93,7 +93,8 @@ export class Transport {
 
   /** Returns the token of the next request. */
   async token(): Promise<string | undefined> {
-    return typeof this.#token === "function" ? mustBeToken(await this.#token()) : this.#token;
+    const token = typeof this.#token === "function" ? await this.#token() : this.#token;
+    return token === undefined ? undefined : mustBeToken(token);
   }
 
   async #sendOnce(route: keyof Routes, parameters: Parameters, signal: AbortSignal | undefined): Promise<Response> {
@@ -116,7 +117,8 @@ export class Transport {
         ...(signal && { signal }),
       });
       if (response.ok) return response;
-      throw await errorOfAnswer(response, this.#url);
+      const refused = await errorOfAnswer(response, this.#url);
+      throw token === undefined && refused.code === "token_missing" ? withoutToken(refused) : refused;
     } catch (error) {
       throw this.failure(error, signal);
     }
@@ -141,6 +143,12 @@ export class Transport {
       });
     }
   }
+}
+
+/** Adds that the client has no token: a variable of the environment is often not set. */
+function withoutToken(refused: CaissonError): CaissonError {
+  const hint = "The client has no token, or its token is undefined: new Caisson({ url, token }).";
+  return new CaissonError({ code: refused.code, detail: refused.detail, status: refused.status, hint });
 }
 
 function mustBeRetry(retry: unknown): void {

@@ -156,7 +156,10 @@ describe("run", () => {
     assert.deepEqual(form[0], { a: "1" });
     await caisson.tasks.put("named", "open", { code: "return 'public'", public: true });
     assert.equal(await new Caisson({ url: service.url }).run("named", { task: "open" }), "public");
-    await failure(new Caisson({ url: service.url }).run("named", { task: "echo" }), "token_missing");
+    for (const token of [undefined, () => undefined as unknown as string]) {
+      const without = new Caisson({ url: service.url, token }).run("named", { task: "echo" });
+      assert.match((await failure(without, "token_missing")).hint ?? "", /its token is undefined: new Caisson/);
+    }
     const { client } = await clientOf({ containers: ["named"], code: { url: server.url } });
     assert.deepEqual(await client.run("named", null, { data: [1], timeout: "5s" }), { pinned: [1] });
   });
@@ -192,6 +195,8 @@ describe("a request", () => {
       [{ token: "a" }, /url must be the http or https address .* such as "https:\/\/.*", not undefined/],
       [{ url: "127.0.0.1:7070" }, /url must be the http or https address .*, not "127\.0\.0\.1:7070"/],
       [{ url: service.url, token: "Bearer eyJ" }, /leave Bearer out/],
+      [{ url: service.url, token: null }, /token must be a text, or a function that returns one/],
+      [{ url: service.url, token: "" }, /token is empty; perhaps a variable of the environment is not set/],
       [{ url: service.url, retry: true }, /must be an object: retry: \{ limited: true/],
       [{ url: service.url, retry: { times: 3 } }, /there is no option times; the options are limited, maxWaitMs/],
     ];
@@ -218,6 +223,11 @@ describe("a request", () => {
         () => wrong["tasks"]!["put"]!("a", "t", "return 1"),
         /must be an object such as \{ code: "return 1" \}, not string/,
       ],
+      [
+        () => (wrong as unknown as Caisson).run({ container: "a", code: "1" } as unknown as string, "1"),
+        /^container must be a name, not object: run\("acme", "return 1"/,
+      ],
+      [() => caisson.check("a", "return 1" as unknown as { code: string }), /must be an object such as \{ code/],
       [() => wrong["tasks"]!["put"]!("a", "t"), /must be an object such as \{ code/],
       [() => wrong["tasks"]!["put"]!("a", "t", { code: () => 1 }), /^code must be JSON, not a function/],
       [() => wrong["tokens"]!["issue"]!("a"), /must be an object such as \{ containers: \["acme"\] \}/],
