@@ -60,6 +60,8 @@ function flagMeant(command: Command, word: string, text: string): string | null 
 function surplusMeant(command: Command, text: string): string | null {
   if (!WITHOUT_FORM.test(text)) return null;
   const surplus = /^.*too many arguments .* but got \d+: (https?:\/\/[^\s,]+?)\.?$/m.exec(text)?.[1];
+  const other = otherMeant(command, text);
+  if (other !== null) return other;
   if (surplus !== undefined && command.options.some(({ long }) => long === "--url"))
     return `did you mean --url ${surplus}?`;
   if (command.name() === "set" && /value 'token' is invalid/.test(text))
@@ -67,6 +69,25 @@ function surplusMeant(command: Command, text: string): string | null {
   const { _showHelpAfterError: printsForm } = command as Command & { readonly _showHelpAfterError?: unknown };
   const [form] = EXAMPLES.get(command) ?? [];
   return printsForm || form === undefined ? null : `the form is: caisson ${form}`;
+}
+
+/** Returns what a surplus word means, if a flag or another command takes it, or null. */
+function otherMeant(command: Command, text: string): string | null {
+  const words = /^.*too many arguments .* but got \d+: (.+?)\.?$/m.exec(text)?.[1]?.split(", ") ?? [];
+  const word = words.at(-1);
+  if (word === undefined || words.some((each) => !/^[\w@./*-]+$/.test(each))) return null;
+  if (pathOf(command) === "caisson settings")
+    return "settings are set when the service starts: with a flag of caisson serve, a variable or --config";
+  if (pathOf(command) === "caisson deploy") {
+    const file = words.find((each) => /\.[cm]?[jt]sx?$/.test(each));
+    const container = words.find((each) => each !== file && !/[./]/.test(each)) ?? "CONTAINER";
+    if (file !== undefined) return `did you mean caisson tasks deploy ${container} ${file}?`;
+    return "deploy takes one folder, and its caisson.json names the container";
+  }
+  if (command.name() !== "list" || command.parent === null) return null;
+  if (command.options.some(({ long }) => long === "--container")) return `did you mean --container ${word}?`;
+  const hasShow = command.parent.commands.some((each) => each.name() === "show");
+  return hasShow ? `did you mean ${pathOf(command.parent)} show ${words.join(" ")}?` : null;
 }
 
 /** A guess with another first letter is seldom right: `open` is not `token`. */

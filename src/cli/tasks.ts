@@ -110,6 +110,9 @@ function taskText(task: Task): string {
   return code === undefined ? head : `${head}\n${printableLines(code.trimEnd()).join("\n")}\n`;
 }
 
+/** The name of a file of code. */
+const SOURCE = /\.[cm]?[jt]sx?$/;
+
 function deployCommand(): Command {
   const command = new Command("deploy")
     .description("put one file into a container as a named task; caisson deploy does it for a folder")
@@ -145,7 +148,12 @@ function deployCommand(): Command {
     "tasks deploy acme hook.ts --public",
     "tasks deploy acme src/index.ts --name hook --bundle --dry-run",
   ];
-  return remote<DeployFlags>(command, examples, async ({ caisson, target, flags, json }, container, file) => {
+  return remote<DeployFlags>(command, examples, async (call, container, file) => {
+    if (SOURCE.test(container) && !SOURCE.test(file))
+      throw new UsageError(
+        `the container comes before the file; did you mean caisson tasks deploy ${file} ${container}?`,
+      );
+    const { caisson, target, flags, json } = call;
     const task = flags.name ?? path.basename(file).replace(/\.[^.]+$/, "");
     const settings = { members: membersOf(flags), secrets: flags.secret ?? [] };
     const wanted = [await readWanted({ name: name(task), file: file, settings }, flags.bundle === true)];

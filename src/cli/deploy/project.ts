@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 
 import { didYouMean } from "../../nearest.ts";
@@ -41,7 +41,7 @@ const TASK_MEMBERS = [
 export function readProject(folder: string): Project {
   const file = path.join(folder, PROJECT_FILE);
   const content = readProjectFile(folder);
-  if (content === null) throw new UsageError(`there is no ${file}; caisson init makes one`);
+  if (content === null) throw new UsageError(withoutProject(folder, file));
   const faults: string[] = [];
   const { container, bundle = false, tasks = {} } = content;
   faults.push(...unknown(Object.keys(content), MEMBERS, ""));
@@ -62,6 +62,15 @@ export function readProject(folder: string): Project {
       settings: settingsOf(settings[name], packages),
     })),
   };
+}
+
+/** Returns what a folder without `caisson.json` is. */
+function withoutProject(folder: string, file: string): string {
+  if (/\.[cm]?[jt]sx?$/.test(folder))
+    return `deploy takes a folder with ${PROJECT_FILE}, and ${folder} is a file; one file: caisson tasks deploy CONTAINER ${folder}`;
+  if (!existsSync(folder))
+    return `there is no ${file}; caisson init makes one, and it names the container. deploy takes its folder`;
+  return `there is no ${file}; caisson init makes one`;
 }
 
 /** @param common the packages of all tasks */

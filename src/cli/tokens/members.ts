@@ -1,5 +1,6 @@
 import { limits } from "../../config/values.ts";
 import { judgeTokenRequest } from "../../tokens/judge-request.ts";
+import { parseDuration } from "../../units.ts";
 import { UsageError } from "../exits.ts";
 import { type SecretFlags, secretsOf, type SecretSources, SOURCES } from "./secret-flags.ts";
 
@@ -67,6 +68,13 @@ export async function tokenMembers(
     labels: pairsOf(flags.label, (text) => fault("labels", `--label ${text}`)),
     description: flags.description,
   };
+  if (flags.expires !== undefined && !isLifetime(flags.expires)) {
+    const text = `--expires must be a duration such as 30s, 5m, 12h or 7d, not ${JSON.stringify(flags.expires)}`;
+    fault(
+      "expiresIn",
+      /^(?:never|none|0)$/i.test(flags.expires) ? `${text}; --admin tokens have no end without it` : text,
+    );
+  }
   if (flags.offline && flags.net) fault("net", "--offline and --net exclude each other");
   if (flags.packages === false && flags.package) fault("packages", "--no-packages and --package exclude each other");
   const request = JSON.parse(JSON.stringify(members)) as Record<string, unknown>;
@@ -83,6 +91,14 @@ function faultsOfOthers(request: Record<string, unknown>, known: ReadonlyMap<str
   const others = Object.fromEntries(Object.entries(request).filter(([name]) => !known.has(name)));
   const { invalid } = judgeTokenRequest(others, Date.now(), null, [...known.keys()]);
   return invalid.map(({ member, detail }) => `${member} ${detail}`);
+}
+
+function isLifetime(text: string): boolean {
+  try {
+    return parseDuration(text) > 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Parses limits such as `container.minute=60` and `token.day=1000`. */
