@@ -22,13 +22,14 @@ const DESCRIPTION = `must be a text of at most ${MAX_DESCRIPTION_CHARS} characte
 const value = z.string(VALUE).max(MAX_VALUE_CHARS, VALUE);
 
 /** Labels by name. */
-export const labelsMember: z.ZodType<Labels> = labelsOf(value, MAX_LABELS, "string");
+export const labelsMember: z.ZodType<Labels> = labelsOf(value, MAX_LABELS, "string", formOf(MAX_LABELS));
 
 /** A merge patch of labels (RFC 7396): `null` removes a label. */
 export const labelsPatchMember: z.ZodType<Readonly<Record<string, string | null>>> = labelsOf(
   value.nullable(),
   MAX_PATCHED,
   ["string", "null"],
+  `${formOf(MAX_LABELS)}, and of at most ${MAX_PATCHED} members with those that are null, which remove labels`,
 );
 
 export const descriptionMember: z.ZodType<string> = z.string(DESCRIPTION).max(MAX_DESCRIPTION_CHARS, DESCRIPTION);
@@ -45,11 +46,15 @@ function formOf(most: number): string {
   return `must be an object of at most ${most} texts by their names, such as {"team": "billing"}`;
 }
 
-/** @param types the types of a value in JSON Schema */
+/**
+ * @param types the types of a value in JSON Schema
+ * @param form the fault of an object with more members than `most`, and of any other value
+ */
 function labelsOf<T>(
   each: z.ZodType<T>,
   most: number,
   types: string | string[],
+  form: string,
 ): z.ZodType<Readonly<Record<string, T>>> {
   return (
     z
@@ -57,9 +62,9 @@ function labelsOf<T>(
       // Before the labels are read: thousands of labels, or a long name, get one fault. Zod drops `__proto__` silently.
       .superRefine((input, context) => {
         const fault = (message: string, path: string[]): void => context.addIssue({ code: "custom", message, path });
-        if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(formOf(most), []);
+        if (typeof input !== "object" || input === null || Array.isArray(input)) return fault(form, []);
         const names = Object.keys(input);
-        if (names.length > most) return fault(formOf(most), []);
+        if (names.length > most) return fault(form, []);
         for (const name of names) {
           if (name === "__proto__" || name.length > MAX_SHOWN_CHARS) fault(NAME_FORM, [name.slice(0, MAX_SHOWN_CHARS)]);
         }

@@ -78,9 +78,23 @@ function whyNotInPatch(member: string): string | null {
   if (member === "suspended") return "is changed with POST to /suspend and /resume below this path";
   if (member === "limits.container" || member === "limits.token")
     return 'is not a member; write {"limits":{"minute":60}}';
+  const setting = SETTINGS.find(({ names }) => names.test(member));
+  if (setting) return `is not set for a container: ${setting.instead}`;
   // The most usual mistake: the windows belong one level lower.
   return isWindow(member) ? 'belongs in limits, such as {"limits":{"minute":60}}' : null;
 }
+
+/** What other services set for a container, and where it is set here. */
+const SETTINGS: readonly { readonly names: RegExp; readonly instead: string }[] = [
+  { names: /^(?:memory|mem|ram)\w*$/i, instead: "the operator sets --memory-limit, for all containers" },
+  { names: /^cpus?\w*$/i, instead: "the operator sets --cpu-limit, for all containers" },
+  {
+    names: /^timeout\w*$/i,
+    instead: "a task, a token and a request have a timeout, and the operator sets --wall-limit",
+  },
+  { names: /^(?:env|environment|secrets|params|variables)$/i, instead: "a task or a token has params and secrets" },
+  { names: /^(?:image|runtime|version)$/i, instead: "all code runs in the Node of the service" },
+];
 
 function isWindow(member: string): boolean {
   return WINDOW_NAMES.some((window) => window === member);

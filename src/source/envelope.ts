@@ -54,7 +54,7 @@ export async function readEnvelope(
       hint: hintFor(optionNames),
     });
   }
-  const hint = hintFor(optionNames);
+  const hint = `${hintFor(optionNames)}${Object.hasOwn(members.value, "code") ? "" : DATA}`;
   const [value, options] = split(members.value, optionNames);
   const known = [...MEMBERS, ...optionNames];
   const result = ENVELOPE.safeParse(value);
@@ -76,6 +76,9 @@ export async function readEnvelope(
     violations: faults.slice(0, MAX_VIOLATIONS),
   });
 }
+
+/** For JSON that is probably data. */
+const DATA = " Data for a named task goes to /api/run/{container}/{name}.";
 
 /** Separates the options from the other members. */
 function split(members: object, optionNames: ReadonlySet<string>): [object, Record<string, unknown>] {

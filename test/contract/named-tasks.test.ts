@@ -246,7 +246,9 @@ describe("the code of a named task", () => {
         return containers.some(({ container, running }) => container === "full" && running === 1);
       };
       await until(busy, "the run is in flight");
-      assert.equal((await oneSlot.request("PUT", "/api/tasks/full/task", task)).status, 201);
+      const stored = await oneSlot.request("PUT", "/api/tasks/full/task", task);
+      assert.equal(stored.status, 201);
+      assert.match(stored.headers["caisson-hint"] ?? "", /^No guest was free to parse the code, /);
       held.abort();
       await long;
       await until(async () => !(await busy()), "the run has ended");

@@ -79,6 +79,49 @@ describe("an error names the fix", () => {
     assert.match(assertProblem(await service.run("few", "1"), 429, "container_limited").hint!, /An administrator can/);
   });
 
+  it("for a loop that never ends, with its line, although the run has a timeout", async () => {
+    const body = "let n = 0;\nfor (;;) { n += 1 }";
+    const looping = await service.request("POST", "/api/runs/demo?timeout=600ms", { body });
+    const { error } = looping.json() as {
+      error: { code: string; message: string; hint: string; at: { line: number } };
+    };
+    assert.deepEqual([error.code, error.at.line], ["task_timeout", 2]);
+    assert.match(error.message, /within 600ms, the timeout of this run: it computed without a pause, in line 2/);
+    assert.match(error.hint, /^Perhaps a loop never ends\./);
+  });
+
+  it("for a container of which nothing is known", async () => {
+    const hintOf = async (container: string): Promise<string | undefined> => {
+      const answer = await service.request("GET", `/api/runs/${container}`);
+      assert.equal(answer.status, 200);
+      return answer.headers["caisson-hint"];
+    };
+    assert.match((await hintOf("nope")) ?? "", /^The container has no task, no policy and no run on record/);
+    await service.request("PUT", "/api/containers/limited", { json: { limits: { hour: 1 } } });
+    await service.request("PUT", "/api/tasks/tasked/one", { json: { code: "1" } });
+    for (const known of ["limited", "tasked", "nope?status=threw"]) assert.equal(await hintOf(known), undefined, known);
+  });
+
+  it("for a task whose code no guest has parsed", async () => {
+    const put = async (name: string): Promise<string | undefined> => {
+      const answer = await service.request("PUT", `/api/tasks/${name}/broken`, { json: { code: "return 1" } });
+      assert.equal(answer.status, 201);
+      return answer.headers["caisson-hint"];
+    };
+    assert.equal(await put("open"), undefined);
+    await service.request("POST", "/api/containers/stopped/suspend");
+    assert.match((await put("stopped")) ?? "", /the container is suspended: the first run shows whether the code/);
+  });
+
+  it("for a path or a body that is meant for a named task", async () => {
+    const named = /\/api\/run\/\{container\}\/\{name\}\.$/;
+    assert.match(assertProblem(await service.request("GET", "/api/run/hello"), 400, "code_missing").hint!, named);
+    const data = await service.request("POST", "/api/run/hello", { json: { n: 1 } });
+    assert.match(assertProblem(data, 400, "request_invalid").hint!, named);
+    const record = await service.request("POST", "/api/runs/hello");
+    assert.doesNotMatch(assertProblem(record, 400, "code_missing").hint!, /named task/);
+  });
+
   it("for a form with parts instead of code", async () => {
     const body = '--x\r\nContent-Disposition: form-data; name="code"\r\n\r\n6 * 7\r\n--x--\r\n';
     const headers = { "Content-Type": "multipart/form-data; boundary=x" };

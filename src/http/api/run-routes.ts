@@ -69,7 +69,8 @@ function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: Ap
     const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
     const last = count < runs.length ? runs[count - 1]! : next;
     const more = { next: last && textOf(last), omitted, history, nodes };
-    return listing("runs", entries, more, runs.length === 0 ? hintOfNone(query) : []);
+    const isWhole = omitted === 0 && !FILTERED.test(call.env.incoming.url!);
+    return listing("runs", entries, more, runs.length === 0 ? await hintOfNone(query, isWhole, dependencies) : []);
   });
 }
 
@@ -101,16 +102,35 @@ function listFailures(dependencies: ApiDependencies): Handler {
 const FAILED =
   "The status failed is a fault of the service. The failures of tasks are threw, called_back, timeout, blocked, stalled, memory, exited, syntax, unserializable, too_large and refused. GET /api/failures has all failures.";
 
-/** Returns the hint for a list without entries that a client probably did not mean. */
-function hintOfNone({ statuses, container }: RunQuery): readonly string[] {
+/** A parameter of a list of runs that leaves runs out. */
+const FILTERED = /[?&](?!(?:limit|key)=)./;
+const UNKNOWN =
+  "The container has no task, no policy and no run on record: check its name, which is case-sensitive. GET /api/runs lists the runs of all containers.";
+
+/**
+ * Returns the hint for a list without entries that a client probably did not mean.
+ *
+ * @param isWhole whether the list would have any run of its container
+ */
+async function hintOfNone(
+  { statuses, container }: RunQuery,
+  isWhole: boolean,
+  dependencies: ApiDependencies,
+): Promise<readonly string[]> {
   if (statuses?.length === 1 && statuses[0] === "failed") return ["Caisson-Hint", FAILED];
   if (container === "events")
     return [
       "Caisson-Hint",
       "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container.",
     ];
-  if (container === null || !isRunId(container)) return [];
+  if (container === null) return [];
+  if (!isRunId(container))
+    return isWhole && (await isUnknown(container, dependencies)) ? ["Caisson-Hint", UNKNOWN] : [];
   return ["Caisson-Hint", "This is the id of a run: GET /api/runs/{container}/{run} returns its record."];
+}
+
+async function isUnknown(container: string, { policies, tasks }: ApiDependencies): Promise<boolean> {
+  return policies.get(container) === undefined && (await tasks.list(container, "", 1)).length === 0;
 }
 
 function listing(name: string, entries: string, more: object, headers: readonly string[] = []): Response {

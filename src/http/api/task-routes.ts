@@ -77,8 +77,10 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         const changed = await putTask(call, put, dependencies);
         // The task is published when its packages are built.
         if (!changed) return json(202, { ...ref, build: { state: "building" } }, ["Retry-After", "2"]);
-        const { task, change, dropped } = changed;
-        return answer(change === "made" ? 201 : 200, task, { lock: shownLock(task.lock) }, hintOfDropped(dropped));
+        const { task, change, dropped, isParsed } = changed;
+        const hints = [...(isParsed ? [] : [NOT_PARSED]), ...hintOfDropped(dropped)];
+        const headers = hints.length === 0 ? [] : ["Caisson-Hint", hints.join(" ")];
+        return answer(change === "made" ? 201 : 200, task, { lock: shownLock(task.lock) }, headers);
       },
       DELETE: async (call) => {
         const { ref, by } = await authorize(call, dependencies);
@@ -126,23 +128,32 @@ export interface TaskPut {
   readonly condition: Condition;
 }
 
+/** A task after a PUT, and whether a guest has parsed the code, if the PUT has other code. */
+export interface Put extends Changed {
+  readonly isParsed: boolean;
+}
+
 /**
  * Creates or changes a task, after a check of its code, and records that.
  *
  * @returns null if its packages are still being built after a time. The task is then published when they are built.
  * @throws {Problem} as `Tasks.put`
  */
-export async function putTask(call: Call, what: TaskPut, dependencies: ApiDependencies): Promise<Changed | null> {
+export async function putTask(call: Call, what: TaskPut, dependencies: ApiDependencies): Promise<Put | null> {
   const { tasks, proxies, log, config } = dependencies;
   const { ref, members, by, condition } = what;
   // The connection of the client may have ended when the packages are built.
   const changer = { claims: by.claims, quotaFamily: by.quotaFamily, client: proxies.clientOf(call.env.incoming) };
-  const put = async (): Promise<Changed> => {
-    const changed = await tasks.put(ref, members, by, condition, codeCheck(ref, by, dependencies));
+  const put = async (): Promise<Put> => {
+    let isParsed = true;
+    const check = codeCheck(ref, by, dependencies);
+    const changed = await tasks.put(ref, members, by, condition, async (code, lock) => {
+      isParsed = await check(code, lock);
+    });
     const { task, change } = changed;
     // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
     if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, changer);
-    return changed;
+    return { ...changed, isParsed };
   };
   const work = put();
   const late = Promise.withResolvers<null>();
@@ -175,12 +186,12 @@ function codeCheck(
   { container }: TaskRef,
   by: Caller,
   { containers, policies, packages, config }: ApiDependencies,
-): CodeCheck {
+): (...args: Parameters<CodeCheck>) => Promise<boolean> {
   return async (code, lock) => {
     const prepared = lock && (await packages.prepare(lock, askerOf(by), { waitMs: config.packagesTime }));
     // A suspended container has no guest, also none that parses code.
-    if (policies.get(container)?.suspended) return;
-    await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code, prepared?.artefact));
+    if (policies.get(container)?.suspended) return false;
+    return await checkCode(containers, container, await by.limitSubject(), sourceOfTask(code, prepared?.artefact));
   };
 }
 
@@ -230,14 +241,15 @@ function conditionOf(call: Call): Condition {
   };
 }
 
+/** The hint of the answer if no guest could parse the code. */
+export const NOT_PARSED =
+  "No guest was free to parse the code, or the container is suspended: the first run shows whether the code has a fault.";
+
 /** Names secrets that a change of code removed: the next run would be the first to notice. */
 function hintOfDropped(names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const which = listed(names, MAX_SECRETS_NAMED);
-  return [
-    "Caisson-Hint",
-    `Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`,
-  ];
+  return [`Other code does not keep the secrets of the task: ${which}. Send secrets together with code.`];
 }
 
 function answer(status: number, task: Task, more: object = {}, headers: readonly string[] = []): Response {

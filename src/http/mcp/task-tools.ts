@@ -5,7 +5,7 @@ import { nextTurn } from "../../next-turn.ts";
 import { rangesMember } from "../../packages/member.ts";
 import type { Ranges } from "../../packages/names.ts";
 import type { Task } from "../../tasks/task.ts";
-import { putTask, requireTasksVerb } from "../api/task-routes.ts";
+import { NOT_PARSED, putTask, requireTasksVerb } from "../api/task-routes.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import { MAX_TEXT_BYTES } from "./refused.ts";
@@ -65,10 +65,13 @@ export const SAVE_TASK: OwnTool<Saved> = {
     const changed = await putTask(call, put, received);
     if (!changed)
       return resultOf(`The packages of ${name} are being built. Then the task is saved.`, { building: true });
-    const { task, change, dropped } = changed;
+    const { task, change, dropped, isParsed } = changed;
     const done = { made: "created", changed: "changed", none: "unchanged" }[change];
     const lost = dropped.length === 0 ? "" : " Other code does not keep the secrets of the task.";
-    return resultOf(`The task ${task.name} is ${done}: version ${task.version}.${lost}`, { task: shown(task), change });
+    return resultOf(
+      `The task ${task.name} is ${done}: version ${task.version}.${lost}${isParsed ? "" : ` ${NOT_PARSED}`}`,
+      { task: shown(task), change },
+    );
   },
 };
 

@@ -166,7 +166,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
         content: jsonContent(named("TaskOrDryRun", z.union([task, dryRun])), EXAMPLE_RUN),
         headers: ["ETag", "Caisson-Hint", ...RUN_HEADERS],
       },
-      one("the task is created", 201),
+      { ...one("the task is created", 201), headers: ["ETag", "Caisson-Hint"] },
       {
         ...ok("the packages are being built, and then the task is published", building, EXAMPLE_BUILDING, 202),
         headers: ["Retry-After"],

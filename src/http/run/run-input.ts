@@ -139,12 +139,18 @@ function toFetch(
 
 function hintWithoutCode({ method, url }: RunCall["request"]): string {
   if (/[?&]task[_-]?url=/i.test(url!)) return "Did you mean task_url? The names of the query are case-sensitive.";
-  const named = /[?&](code|source|script|js)=/i.exec(url!)?.[1];
-  if (named !== undefined) {
-    return `The parameter ${named} is for the task. Send the code itself as the body of a POST.`;
+  const member = /[?&](code|source|script|js)=/i.exec(url!)?.[1];
+  if (member !== undefined) {
+    return `The parameter ${member} is for the task. Send the code itself as the body of a POST.`;
   }
   const isBodiless = method === "GET" || method === "DELETE";
-  return `Send code as the request body${isBodiless ? " of a POST" : ""}, or name it with task_url.`;
+  const named = "A named task runs at /api/run/{container}/{name}.";
+  return `Send code as the request body${isBodiless ? " of a POST" : ""}, or name it with task_url.${isRecorded(url!) ? "" : ` ${named}`}`;
+}
+
+/** Whether a path is that of runs with a record, whose parameter `task` names a task. */
+function isRecorded(url: string): boolean {
+  return url.startsWith("/api/runs/");
 }
 
 /** Names the encoding of a body that could not be read: the service decodes none. */
