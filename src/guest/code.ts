@@ -4,7 +4,7 @@ import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";
-import { contextHint } from "./context-hints.ts";
+import { contextHint, contextMember } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { CodeFault, threwFault } from "./faults.ts";
@@ -19,7 +19,7 @@ import type { Run } from "./run.ts";
 import { probablyUsesContext } from "./scope-context.ts";
 import { outcomeOf } from "./shape.ts";
 import type { Shape } from "./shapes/shape.ts";
-import { sourceHint } from "./source-hints.ts";
+import { nearMember, sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { fileNameHint } from "./syntax-hints.ts";
@@ -107,7 +107,7 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
-  emptyHint(value: unknown): Emptied | null {
+  emptyHint(value: unknown, run: Run): Emptied | null {
     const shape = this.#shape;
     const isNothing = value === undefined || value === null;
     // The run has reported these.
@@ -115,13 +115,22 @@ export class Code {
     if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
     if (value === undefined && shape?.isUnreturned?.()) return { hint: "arrow", path: "" };
     this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    const { nothing, empty, member } = this.#emptyHints;
+    const { nothing, empty, member, unawaited, printed } = this.#emptyHints;
+    if (unawaited) {
+      const { variable, member: read, call } = unawaited;
+      return { hint: "unawaited", path: `.${variable}.${read}.${call}` };
+    }
+    const ofContext = value === undefined && member?.ofContext ? contextMember(member, run) : null;
+    if (ofContext) return ofContext;
     const hint = isNothing ? nothing : empty;
     if (hint) return { hint, path: "" };
-    return value === undefined && member !== null ? { hint: "member", path: `.${member}` } : null;
+    if (value !== undefined) return null;
+    if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, this.#texts.main)}` };
+    const line = shape === null ? printed() : null;
+    return line === null ? null : { hint: "printed", path: `[${line}]` };
   }
 
-  explain(fault: FaultMessage): FaultMessage {
+  explain(fault: FaultMessage, run: Run): FaultMessage {
     const { modules } = this.#message;
     const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
     if (moduleFault) return moduleFault.fault;
@@ -132,7 +141,7 @@ export class Code {
       this.#shape?.hintOf?.(fault) ??
       contextHint(main, fault) ??
       fileNameHint(main) ??
-      sourceHint(main, located);
+      sourceHint(main, located, isText(run));
     return hint === undefined ? located : { ...located, hint };
   }
 
@@ -268,6 +277,10 @@ export class Code {
 }
 
 const NONE = new Uint8Array();
+
+function isText(run: Run): boolean {
+  return typeof run.request().body === "string";
+}
 
 function runShape(shape: Shape, run: Run): void {
   if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");

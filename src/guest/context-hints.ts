@@ -1,4 +1,6 @@
 import type { FaultMessage } from "../wire/messages.ts";
+import type { Emptied } from "./emptied.ts";
+import type { Run } from "./run.ts";
 
 /** A read or a write of a member of something that is not there. */
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '([\w$]{1,64})'\)/;
@@ -36,6 +38,26 @@ export function contextHint(text: string, { code, error }: FaultMessage): string
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
+}
+
+/** The members of a context, and of every object. */
+const CONTEXT_NAMES =
+  /^(?:runId|container|method|url|query|headers|traceparent|body|params|secrets|data|signal|waitUntil|constructor|toString|valueOf|hasOwnProperty)$/;
+
+/**
+ * Returns the hint for a member at the end of a text that is undefined, because a context does not have it, or because the body that
+ * should have it is a text; otherwise null.
+ *
+ * @param of the expression in front of the member; it begins with the context
+ */
+export function contextMember({ of, name }: { readonly of: string; readonly name: string }, run: Run): Emptied | null {
+  if (/^\w+$/.test(of)) return CONTEXT_NAMES.test(name) ? null : { hint: "contextMember", path: `.${name}` };
+  const part = /^\w+\??\.(body|data)$/.exec(of)?.[1];
+  const { body } = run.request();
+  if (part === undefined || typeof body !== "string") return null;
+  // Only a text of JSON has members that may be meant by context.data.
+  if (part === "data" && !/^\s*[{[]/.test(body)) return null;
+  return { hint: "textBody", path: `.${part}.${name}` };
 }
 
 function keptHint(member: string, name: string): string {

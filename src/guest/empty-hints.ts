@@ -1,4 +1,6 @@
 import type { ResultHint } from "../wire/result-hints.ts";
+import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
+import { printedLine } from "./unreturned.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -8,10 +10,12 @@ const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 
 const SECRETS = /\bsecrets\s*(?:\.\s*[A-Za-z_]|\[\s*["'])/;
 const STDIN = /\bprocess\.stdin\b|\breadFileSync\(\s*(?:0|["']\/dev\/stdin["'])/;
-/** The end of a text that returns a member: `return order.total;`, `(context) => context.body.name`, `"abc".length`. */
+/** The end of a text that returns a member: `return order.total;`, `(context) => context.body.name`, `[1, 2].length`. */
 const MEMBER =
-  /(?:\breturn\s+|=>\s*|^\s*)(?:[A-Za-z_$][\w$]*|"[^"\n]*"|'[^'\n]*')(?:\??\.[A-Za-z_$][\w$]*|\[[^\]\n]{0,40}\]|\([^()\n]{0,80}\))*\??\.([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
+  /(?:\breturn\s+|=>\s*|^\s*)((?:[A-Za-z_$][\w$]*|"[^"\n]*"|'[^'\n]*'|\[[^[\]\n]{0,80}\]|\((?:[^()\n]|\([^()\n]{0,80}\)){0,80}\))(?:\??\.[A-Za-z_$][\w$]*|\[[^\]\n]{0,40}\]|\([^()\n]{0,80}\))*)\??\.([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
 const MAX_END = 500;
+/** A variable of the code that is called like the context is another value. */
+const OWN_CONTEXT = /\b(?:const|let|var|function|class)\s+(?:context|ctx)\b/;
 
 /** What a text is likely to have meant if its result is empty. */
 export interface EmptyHints {
@@ -19,16 +23,21 @@ export interface EmptyHints {
   readonly nothing: ResultHint | null;
   /** For 0 and for a list or an object without members. */
   readonly empty: ResultHint | null;
-  /** The name of the member that the text returns at its end; null if it returns none. */
-  readonly member: string | null;
+  /** The member that the text returns at its end; null if it returns none. */
+  readonly member: { readonly of: string; readonly name: string; readonly ofContext: boolean } | null;
+  /** A member of a promise that the text reads without `await`. */
+  readonly unawaited: UnawaitedMember | null;
+  /** The line of a call of `console` that ends the text. */
+  readonly printed: () => number | null;
 }
 
-const NONE: EmptyHints = { nothing: null, empty: null, member: null };
+const NONE: EmptyHints = { nothing: null, empty: null, member: null, unawaited: null, printed: () => null };
 
 /** Returns the hints of a text for empty results. Never throws. */
 export function emptyHintsOf(text: string): EmptyHints {
   try {
     if (text.length > MAX_CHARACTERS) return NONE;
+    let line: number | null | undefined;
     return {
       nothing: ENVIRONMENT.test(text)
         ? "environment"
@@ -38,10 +47,18 @@ export function emptyHintsOf(text: string): EmptyHints {
             ? "stdin"
             : null,
       empty: FOR_EACH.test(text) ? "forEach" : null,
-      member: MEMBER.exec(text.length > MAX_END ? `;${text.slice(-MAX_END)}` : text)?.[1] ?? null,
+      member: memberOf(text),
+      unawaited: unawaitedMember(text),
+      printed: () => (line === undefined ? (line = printedLine(text)) : line),
     };
   } catch {
     // A task has replaced a method of patterns.
     return NONE;
   }
+}
+
+function memberOf(text: string): EmptyHints["member"] {
+  const [, of, name] = MEMBER.exec(text.length > MAX_END ? `;${text.slice(-MAX_END)}` : text) ?? [];
+  if (of === undefined || name === undefined) return null;
+  return { of, name, ofContext: /^(?:context|ctx)(?:\??\.|$)/.test(of) && !OWN_CONTEXT.test(text) };
 }

@@ -25,6 +25,18 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "Code that is not a function has `context`: context.query, context.body, context.data, context.headers.",
   },
   {
+    pattern: /^(?:cb|callback|done) is not defined/,
+    hint: "Return the result: return value. Only a function receives a callback, as its second parameter: module.exports = (context, cb) => cb(null, value).",
+  },
+  {
+    pattern: /^(?:context|ctx|event)\.(?:done|succeed|fail|callback) is not a function/,
+    hint: "The context has no callback: return the result, and throw an error.",
+  },
+  {
+    pattern: /^(?:context|ctx|event)\.(?:json|text|formData|arrayBuffer|blob) is not a function/,
+    hint: "The context is no Request: context.body is the parsed body, and context.data has its members and the query.",
+  },
+  {
     pattern: /^(?:app|router|server|express) is not defined/,
     hint: 'The code serves no port: use `export default { fetch(request) { return new Response("hi") } }`.',
   },

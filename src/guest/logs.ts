@@ -39,7 +39,7 @@ export function logLine(run: Run | undefined, level: LogLevel, text: string): vo
 /** Reports a failure that the run's result cannot report, because the result was sent already. It counts as a log line. */
 export function reportLateError(run: Run, where: string, error: unknown): void {
   const fault = threwFault(error);
-  const text = encodeFault(run.code.explain({ ...fault, detail: `${where}: ${fault.detail}` }));
+  const text = encodeFault(run.code.explain({ ...fault, detail: `${where}: ${fault.detail}` }, run));
   if (mayLog(run, byteLength(text))) send(textFrame(FROM_GUEST.lateError, run.id, text));
 }
 

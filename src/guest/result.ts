@@ -59,7 +59,7 @@ function deliver(run: Run, value: unknown): void {
     const emptied = emptiedIn(value, json);
     if (emptied) run.reportHint(emptied.hint, emptied.path);
     else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
-      const hint = run.code.emptyHint(value);
+      const hint = run.code.emptyHint(value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
     }
     return run.result(json);

@@ -54,11 +54,11 @@ export interface Enterable {
   /** Whether the event loop shows everything that may still call the code. @param hasSignal whether it may have the signal */
   mayStall(hasSignal: boolean): boolean;
   /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
-  emptyHint(value: unknown): Emptied | null;
+  emptyHint(value: unknown, run: Run): Emptied | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */
-  explain(fault: FaultMessage): FaultMessage;
+  explain(fault: FaultMessage, run: Run): FaultMessage;
   /** Returns a printed text with the positions of stacks as the author of the code sees them. Never throws. */
   asPrinted(text: string): string;
 }
@@ -196,7 +196,7 @@ export class Run {
     if (this.#headDelay) this.#dropHead();
     else this.#sendHead();
     this.#finish();
-    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(this.code.explain(fault))));
+    send(textFrame(FROM_GUEST.fault, this.id, encodeFault(this.code.explain(fault, this))));
     this.#releaseIfDone();
   }
 

@@ -2,7 +2,7 @@ import type { Evaluation } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
 import { isThenable } from "./promises.ts";
 import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";
-import { functionShape } from "./shapes/function.ts";
+import { classHint, functionShape } from "./shapes/function.ts";
 import type { Shape } from "./shapes/shape.ts";
 
 /** The outcome of an evaluation: a shape to call, or the result itself. */
@@ -39,6 +39,10 @@ function ofExport(exported: unknown): Outcome {
 /** Makes the fault for an object without a shape. Other runtimes call exports by name; the hint shows the form for caisson. */
 function shapeFault(main: object): CodeFault {
   const name = Object.keys(main).find((key) => /^[\w$]{1,64}$/.test(key) && isFunction(main, key));
+  if (name !== undefined && isClass(main, name)) {
+    const detail = `the code exports the class ${name}, and a run needs something to call`;
+    return new CodeFault("code_shape", detail, { hint: classHint((main as Record<string, object>)[name]!) });
+  }
   const more = name === undefined ? "" : `, but with ${name}`;
   const hint =
     name === undefined
@@ -53,6 +57,10 @@ function shapeFault(main: object): CodeFault {
 
 function parametersOf(main: object, key: string): number {
   return (main as Record<string, { readonly length: number }>)[key]!.length;
+}
+
+function isClass(main: object, key: string): boolean {
+  return /^class\b/.test(String((main as Record<string, unknown>)[key]));
 }
 
 function isFunction(main: object, key: string): boolean {

@@ -58,8 +58,9 @@ const KINDS: readonly { prototype: object; hint: string }[] = [
  * value that is not there. Never throws.
  *
  * @param fault with its position in the text
+ * @param hasText whether the body of the request is a text
  */
-export function sourceHint(text: string, { code, error, at }: FaultMessage): string | undefined {
+export function sourceHint(text: string, { code, error, at }: FaultMessage, hasText: boolean): string | undefined {
   try {
     if (code !== "task_threw" || !error || text.length > MAX_CHARACTERS) return undefined;
     if (error.message === "" && error.stack !== undefined) return "The error has no message: write new Error(text).";
@@ -67,7 +68,7 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage): str
     const before = at ? line.slice(Math.max(0, at.column - 1 - MAX_EXPRESSION), at.column - 1) : "";
     if (error.name === "ReferenceError") return ofName(text, error);
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(text, error, before);
+    return ofFunction(text, error) ?? ofMissing(error, before, hasText);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
@@ -118,13 +119,17 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 
-function ofMissing(text: string, { message }: ErrorMessage, before: string): string | undefined {
+function ofMissing({ message }: ErrorMessage, before: string, hasText: boolean): string | undefined {
   const [, kind, member] = NO_OBJECT.exec(message) ?? [];
   const [, part, whole, partKind] = NO_PARTS.exec(message) ?? [];
   const what = whole ?? expressionIn(before);
   const is = kind ?? partKind;
   if (is === undefined) return undefined;
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
+  const lost = hasText ? /^(?:context|ctx)\.(?:body|data)\.([\w$]+)$/.exec(what)?.[1] : undefined;
+  if (lost !== undefined) {
+    return `context.body is a text, so it has no ${lost}: send the body with Content-Type: application/json, or read JSON.parse(context.body).`;
+  }
   const data = dataHint(what);
   if (data !== undefined) return data;
   const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
@@ -167,6 +172,37 @@ function namesIn(text: string): string[] {
     if (!names.includes(found[0])) names[names.length] = found[0];
   }
   return names;
+}
+
+/** Returns the step to the member of a value that a name probably is a misspelling of, or an empty text. Never throws. */
+export function nearMember(name: string, text: string): string {
+  try {
+    if (name.length < 4) return "";
+    if (name !== "length" && !isPlural(name, "length") && nearName(name, ["length"]) !== null) return ".length";
+    const written = namesIn(text);
+    for (let index = 0; index < written.length; index += 1) {
+      if (isMisspelt(name, written[index]!)) return `.${written[index]!}`;
+    }
+    return "";
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return "";
+  }
+}
+
+/** Whether a name has the letters of another one in another order, or a long name all but one letter. */
+function isMisspelt(name: string, other: string): boolean {
+  if (other === name || isPlural(name, other) || GLOBALS.includes(other)) return false;
+  if (name.length === other.length && lettersOf(name) === lettersOf(other)) return true;
+  return name.length >= 6 && Math.abs(name.length - other.length) < 2 && distance(name, other) < 2;
+}
+
+function isPlural(name: string, other: string): boolean {
+  return `${other}s` === name || `${name}s` === other;
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().split("").toSorted().join("");
 }
 
 /** Returns the name that another one probably is a misspelling of, or null. */

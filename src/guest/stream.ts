@@ -14,6 +14,11 @@ const NativeStream = ReadableStream;
 const NONE = new Uint8Array();
 const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+/** The first byte and the longest form of a text such as `[object Map]`. */
+const BRACKET = 0x5b;
+const MAX_CONVERTED = 40;
 
 type Generated = Generator | AsyncGenerator;
 export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBufferView | Blob;
@@ -107,10 +112,15 @@ function pump(run: Run, status: number, headers: string[], next: Next, stop: () 
 }
 
 async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Promise<void> {
+  let isFirst = true;
   try {
     for (let piece = await next(); piece !== END && !run.over; piece = await next()) {
       const bytes = typeof piece === "string" ? encode(piece) : asBytes(piece);
       if (!bytes) throw unsendable(piece);
+      if (isFirst && bytes[0] === BRACKET && bytes.length <= MAX_CONVERTED && isConverted(bytes)) {
+        run.reportHint("responseText", "");
+      }
+      isFirst = false;
       const wait = body.write(bytes);
       if (wait) await wait;
     }
@@ -119,6 +129,12 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
     if (!run.over) stop();
     run.fault(threwFault(error));
   }
+}
+
+/** Whether a piece is the text of an object, as in `new Response(new Map())`. */
+function isConverted(bytes: Uint8Array): boolean {
+  const text = decode(bytes);
+  return text.startsWith("[object ") && text.endsWith("]");
 }
 
 function unsendable(piece: unknown): CodeFault {

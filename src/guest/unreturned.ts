@@ -89,6 +89,28 @@ export function isUnreturnedArrow(source: string): boolean {
   }
 }
 
+/** A call of console, with what it prints. */
+const PRINTED = /^(?:await\s+)?console\s*\.\s*\w+\s*\(([^]*)\)\s*$/;
+const TEXTS = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|`[^`$\\]*`/g;
+
+/**
+ * Returns the line of the last statement of a body, if that is the only call of `console` in it and probably prints what was meant as the
+ * result: the code has no `return`, and the call is the whole code or prints more than a fixed text. Never throws.
+ */
+export function printedLine(text: string): number | null {
+  try {
+    if (text.length > MAX_CHARACTERS || /\breturn\b/.test(text) || text.split("console").length !== 2) return null;
+    const last = withNodeStacks(() => lastStatementOf(text, isBody));
+    const printed = last?.isPrinted ? PRINTED.exec(text.slice(last.at, last.end))?.[1] : undefined;
+    if (!last || printed === undefined) return null;
+    const isWhole = text.slice(0, last.at).trim() === "";
+    return isWhole || /[A-Za-z_$]/.test(printed.replace(TEXTS, "")) ? text.slice(0, last.at).split("\n").length : null;
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
+}
+
 /** The last statement of a body, by offsets in its text. */
 interface LastValue {
   readonly at: number;
@@ -97,14 +119,24 @@ interface LastValue {
   /** The end of the token before it. */
   readonly afterBefore: number;
   readonly startsLine: boolean;
+  /** Whether it is an expression whose value may be meant. */
+  readonly isValue: boolean;
+  /** Whether it is a call of `console`. */
+  readonly isPrinted: boolean;
+}
+
+function lastValueOf(text: string, parses: (text: string) => boolean = isBody): LastValue | null {
+  const last = lastStatementOf(text, parses);
+  return last?.isValue ? last : null;
 }
 
 /**
  * V8 decides: what is before the statement must parse, and the statement as an expression.
  *
- * @param parses whether a text parses: by default, as a body
+ * @param parses whether a text parses
+ * @returns null if the last statement is no expression
  */
-function lastValueOf(text: string, parses: (text: string) => boolean = isBody): LastValue | null {
+function lastStatementOf(text: string, parses: (text: string) => boolean): LastValue | null {
   if (text.length > MAX_CHARACTERS) return null;
   const tokens = tokensOf(text);
   const final = tokens?.[tokens.length - 1];
@@ -118,7 +150,8 @@ function lastValueOf(text: string, parses: (text: string) => boolean = isBody): 
     if (!isStatement(text, tokens, index, end, parses)) continue;
     const before = tokens[index - 1];
     const afterBefore = before ? before.at + before.text.length : 0;
-    return isValue(tokens, index) ? { at, end, afterBefore, startsLine } : null;
+    const isPrinted = isCallOfConsole(tokens, index);
+    return { at, end, afterBefore, startsLine, isPrinted, isValue: !isPrinted && isValue(tokens, index) };
   }
   return null;
 }
@@ -157,7 +190,11 @@ function isValue(tokens: readonly Token[], index: number): boolean {
   const first = tokens[index]!.text === "await" ? index + 1 : index;
   const { text } = tokens[first] ?? { text: "" };
   const isAsyncFunction = text === "async" && tokens[first + 1]?.text === "function";
-  // What is printed is in the log, and not meant as the result.
-  const isPrinted = text === "console" && tokens[first + 1]?.text === ".";
-  return !NO_VALUE.test(text) && !isAsyncFunction && !isPrinted;
+  return !NO_VALUE.test(text) && !isAsyncFunction;
+}
+
+/** Whether a statement prints: that is in the log, and not meant as the result. */
+function isCallOfConsole(tokens: readonly Token[], index: number): boolean {
+  const first = tokens[index]!.text === "await" ? index + 1 : index;
+  return tokens[first]?.text === "console" && tokens[first + 1]?.text === ".";
 }

@@ -6,7 +6,9 @@ import { uncurry } from "./uncurry.ts";
  * `number` is NaN or infinite, and `date` an invalid date. `promiseText` and `objectText` are texts into which a promise or an object was
  * converted, and `jsonText` is JSON as a text. `arrow`, `forEach`, `environment`, `secret`, `stdin` and `member` are of code with an empty
  * result: an arrow function that returns nothing, a callback of forEach that nothing awaits, a variable of the environment, a secret, the
- * standard input, and a member that its value does not have. The others are values of which JSON keeps nothing.
+ * standard input, and a member that its value does not have. `contextMember` is a member that a context does not have, and `textBody` a
+ * member of a body that is a text. `unawaited` is a member of a promise that nothing awaits, `printed` a result that is in the log, and `responseText` a Response with the text of an
+ * object. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -33,6 +35,11 @@ export const RESULT_HINTS = [
   "secret",
   "stdin",
   "member",
+  "contextMember",
+  "textBody",
+  "unawaited",
+  "printed",
+  "responseText",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

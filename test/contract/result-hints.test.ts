@@ -168,8 +168,21 @@ describe("any other code", () => {
     "({ a: 1, statusCode: 404, body: '' })",
     "return undefined",
     "const a = 6; return a * 7",
-    "const a = 6; console.log(a)",
-    "const a = 6;\nawait console.log(a);",
+    "const a = 6; console.log('done')",
+    "const a = 6; console.log(`done`, 1)",
+    "const a = 6; console.log('start'); console.log(a)",
+    "if (globalThis.never) return 1; console.log(globalThis.never)",
+    "(context) => console.log(context.method)",
+    "export default (context) => { console.log(context.method) }",
+    "const r = fetch('data:,1'); return r.then(() => null)",
+    "const r = fetch('data:,1'); const s = await r; return s.body?.nothing ?? null",
+    "const r = fetch('data:,1'); await Promise.all([r]); return null",
+    "const f = async () => ({ a: 1 }); const r = await f(); return { b: r.b }",
+    "const find = (r) => r.status; const r = fetch('data:,1'); return find(await r) === 0 ? 1 : null",
+    "const fetch = () => ({ n: undefined }); const r = fetch(); return r.n ?? null",
+    "return context.traceparent",
+    "const context = { n: undefined }; return context.n ?? null",
+    "return context.body ?? null",
     "const a = 5\n+ 3",
     "const f = function () {}\n(1)",
     "if (true) { 6 * 7 }",
@@ -223,10 +236,28 @@ describe("a result that JSON or a text changes", () => {
     ["return { status: 404, body: 'no', id: 1 }", null],
     ["return context.secrets.KEY", /sets secrets/],
     ["return require('fs').readFileSync(0, 'utf8') || null", /has no stdin/],
-    ["const user = { name: 'x' };\nreturn user.nmae", /no member nmae: check its name/],
     ["'abc'.lenght", /no member lenght/],
     ["export default ({ query }) => query.name", /no member name/],
     ["return undefined", null],
+    ["const user = { name: 'x' };\nreturn user.nmae", /did you mean name\?$/],
+    ["[].lenght", /no member lenght: did you mean length\?$/],
+    ["const all = [{ total: 1 }]; return all[0].totla", /no member totla: did you mean total\?$/],
+    ["const one = { name: 'x' }; return one.names", /no member names: check its name/],
+    ["return context.n", /^A context has no member n, .* context\.data\.n reads it/],
+    ["return context.payload", /^A context has no member payload, .* context\.body is the parsed body/],
+    ["return context.env", /^A context has no member env, .* use context\.params and context\.secrets\.$/],
+    ["(ctx) => ctx.user", /^A context has no member user/],
+    [
+      "const r = fetch('data:,1'); return r.status",
+      /^r is a promise, so r\.status is undefined: put await before fetch\(/,
+    ],
+    ["const r = fetch('data:,1');\nreturn { status: r.status }", /^r is a promise, so r\.status is undefined/],
+    ["const r = await fetch('data:,{}'); const d = r.json(); return d.name", /put await before json\(/],
+    ["async function load() { return { a: 1 } }\nconst d: any = load();\nreturn d.a", /put await before load\(/],
+    ["console.log('hi')", /^The code returned nothing, and console writes to the log .* after line 1\.$/],
+    ["const a = 6;\nconsole.log(a * 7);", /after line 2\.$/],
+    ["return new Response(new Map())", /^The Response has the text of an object/],
+    ["return new Response('[object Map] and more')", null],
   ];
   for (const [code, hint] of rows) {
     it(`${hint === null ? "has no hint" : "has a hint"}: ${code}`, async () => {
@@ -275,6 +306,13 @@ describe("an error of JavaScript", () => {
     ["export async function GET(request) { return new Response('x') }", /export default \{ fetch: GET \}/],
     ["module.exports.handler = (event, context, callback) => callback(null, 1)", /has two parameters/],
     ["import x from 'https://esm.sh/lodash'; export default () => x", /A URL cannot be imported/],
+    ["cb(null, 1)", /^Return the result: .* \(context, cb\) => cb\(null, value\)\.$/],
+    ["return context.json()", /^The context is no Request: context\.body is the parsed body/],
+    ["return context.done(null, 1)", /^The context has no callback: return the result/],
+    ["export class Greeter { hello() {} }", /export default \(context\) => new Greeter\(\)\.hello\(context\)\.$/],
+    ["export default class { fetch() {} }", /^Export an instance: export default new Name\(\)\.$/],
+    ["import x from 'npm:@four'; export default x", /^Name a package, and a version, .*: npm:zod, /],
+    ["import x from 'npm:zod@^9!'; export default x", /^Name a package, and a version, .*: npm:zod, /],
   ];
   for (const [code, hint] of rows) {
     it(`has a hint that its text shows: ${code}`, async () => {
@@ -285,6 +323,39 @@ describe("an error of JavaScript", () => {
   it("has no hint if the code itself throws an error", async () => {
     assert.equal(await hintOfRun("throw new Error('no such order')"), null);
   });
+});
+
+describe("a body that is a text", () => {
+  const rows: readonly [code: string, body: string, hint: RegExp | null][] = [
+    [
+      "export default (context) => context.body.n",
+      '{"n":1}',
+      /^context\.body is a text, so context\.body\.n is undefined/,
+    ],
+    [
+      "export default (context) => context.data.n",
+      '{"n":1}',
+      /^context\.body is a text, so context\.data\.n is undefined/,
+    ],
+    [
+      "export default (context) => context.body.user.name",
+      '{"n":1}',
+      /^context\.body is a text, so it has no user: send/,
+    ],
+    ["export default (context) => context.data.n", "hello", /no member n: check its name/],
+    ["export default (context) => context.body.length", "", /The request has no data/],
+    ["export default (context) => context.body.length", "hello", null],
+  ];
+  for (const [code, body, hint] of rows) {
+    it(`${hint === null ? "has no hint" : "has a hint"} for its members: ${code} with ${body}`, async () => {
+      await service.request("PUT", "/api/tasks/hint/text", { json: { code } });
+      const headers = { "Content-Type": "text/plain" };
+      const answer = await service.request("POST", "/api/run/hint/text", { body, headers });
+      const shown = answer.status === 200 ? answer.headers["caisson-hint"] : (answer.json() as { hint: string }).hint;
+      if (hint === null) assert.equal(shown, undefined);
+      else assert.match(shown ?? "(no hint)", hint);
+    });
+  }
 });
 
 describe("a text that does not parse because of its grammar", () => {
@@ -309,6 +380,8 @@ describe("a text that does not parse because of its grammar", () => {
     ["puts 'hello'", /looks like Ruby/],
     ["<code>1</code>", /markup/],
     ["return+1%2B1", /The text is a form/],
+    ["const x = 1 # one\nreturn x", /^A comment of JavaScript begins with \/\/, and not with #\.$/],
+    ["const x = 1 #one\nreturn x", /^A comment of JavaScript begins with \/\//],
   ];
   for (const [code, hint] of rows) {
     it(`has a hint: ${code}`, async () => {

@@ -8,9 +8,7 @@ export function unreturnedHint(line: number): string {
 /** Returns the hint for a result that is probably not what the author meant. @param path of the value in the result */
 export function resultHint(hint: ResultHint, path: string): string {
   if (hint === "number" || hint === "date") return inNull(hint, path);
-  if (hint === "member") {
-    return `The result is undefined, which is null in JSON. Perhaps the value has no member ${path.slice(1)}: check its name.`;
-  }
+  if (isOfNames(hint)) return OF_NAMES[hint](path.slice(1).split("."));
   if (isOther(hint)) return OTHER[hint];
   const { what, fix } = EMPTIED[hint];
   const where = path === "" ? "The result has" : `result${path} is`;
@@ -24,6 +22,32 @@ function inNull(hint: "number" | "date", path: string): string {
   return hint === "number"
     ? `${subject} is NaN or infinite. JSON has no such number, so it is null.`
     : `${subject} is an invalid date, which is null in JSON: check the text that the date was made from.`;
+}
+
+/** Hints about a member that is undefined, made from the names in their paths. */
+const OF_NAMES = {
+  member: ([name, near]: readonly string[]) => {
+    const fix = near === undefined ? "check its name." : `did you mean ${near}?`;
+    return `The result is undefined, which is null in JSON. Perhaps the value has no member ${name}: ${fix}`;
+  },
+  contextMember: ([name = ""]: readonly string[]) => {
+    const fact = `A context has no member ${name}, so the result is undefined, which is null in JSON`;
+    if (/^(?:env|environment|config|vars|settings)$/.test(name))
+      return `${fact}: use context.params and context.secrets.`;
+    if (/^(?:input|inputs|payload|event|args|arguments|request|req|variables|json)$/.test(name))
+      return `${fact}: context.body is the parsed body, and context.data has its members and the query.`;
+    return `${fact}: context.data.${name} reads it from the query or from the body, and context.query.${name} from the query.`;
+  },
+  textBody: ([part, name]: readonly string[]) =>
+    `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send the body with Content-Type: application/json, or read JSON.parse(context.body).${name}.`,
+  unawaited: ([variable, member, call]: readonly string[]) =>
+    `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`,
+  printed: ([line = ""]: readonly string[]) =>
+    `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
+} as const;
+
+function isOfNames(hint: ResultHint): hint is keyof typeof OF_NAMES {
+  return hint in OF_NAMES;
 }
 
 function isOther(hint: ResultHint): hint is keyof typeof OTHER {
@@ -44,6 +68,8 @@ const OTHER = {
   promiseText: "The result has the text [object Promise]: await the promise before you add it to a text.",
   objectText:
     "The result has the text of an object, such as [object Object]: add JSON.stringify(value) to a text instead of the value.",
+  responseText:
+    "The Response has the text of an object, such as [object Map]: Response.json(value) sends JSON; for a Map, give it Object.fromEntries(map).",
   jsonText: "The result is a text of JSON, and is sent as a text: return the value, without JSON.stringify.",
   secret:
     "The code reads context.secrets, and its result is null. A task or a token sets secrets, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
@@ -51,7 +77,10 @@ const OTHER = {
 } as const;
 
 const EMPTIED: Readonly<
-  Record<Exclude<ResultHint, keyof typeof OTHER | "number" | "date" | "member">, { what: string; fix: string }>
+  Record<
+    Exclude<ResultHint, keyof typeof OTHER | keyof typeof OF_NAMES | "number" | "date">,
+    { what: string; fix: string }
+  >
 > = {
   promise: { what: "a promise", fix: "await it first; for a list, return await Promise.all(list)" },
   map: { what: "a Map", fix: "return Object.fromEntries(map) or [...map]" },

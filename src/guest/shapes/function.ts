@@ -14,6 +14,8 @@ import type { Shape, Submitted } from "./shape.ts";
 const MAX_PARAMETERS = 3;
 const { isAsyncFunction, isGeneratorFunction } = types;
 const sourceOf = uncurry(Function.prototype as { toString: () => string }, "toString");
+const { getOwnPropertyNames: ownNames } = Object;
+const IDENTIFIER = /^[A-Za-z_$][\w$]{0,63}$/;
 const CALLBACK_NAMES = ["cb", "callback", "done", "next"];
 
 /**
@@ -27,7 +29,7 @@ export function functionShape(value: object): Shape {
   const source = sourceOf(fn);
   if (/^class\b/.test(source)) {
     throw new CodeFault("code_shape", "the code is a class, and a run needs something to call", {
-      hint: "Export a function, or an object with fetch(request, env, ctx), such as an instance.",
+      hint: classHint(fn),
     });
   }
   const parameters = fn.length;
@@ -41,6 +43,15 @@ export function functionShape(value: object): Shape {
     );
   }
   return { ...shapeOf(fn, source), hintOf: (fault) => mistakeHint(fn, fault) };
+}
+
+/** Returns the hint for a class: a function that uses it, by its own name and that of its first method. */
+export function classHint(fn: object): string {
+  const { name, prototype } = fn as { readonly name: unknown; readonly prototype: object };
+  const methods = ownNames(prototype).filter((method) => method !== "constructor" && IDENTIFIER.test(method));
+  const own = typeof name === "string" && IDENTIFIER.test(name) && name !== "default" ? name : "Name";
+  if (methods.includes("fetch")) return `Export an instance: export default new ${own}().`;
+  return `Export a function that uses the class: export default (context) => new ${own}().${methods[0] ?? "method"}(context).`;
 }
 
 function shapeOf(fn: Submitted, source: string): Shape {

@@ -1,0 +1,70 @@
+/** A member of a promise that a text reads without `await`: `r.status` after `const r = fetch(url)`. */
+export interface UnawaitedMember {
+  /** The name of the variable that holds the promise. */
+  readonly variable: string;
+  readonly member: string;
+  /** The name of the function whose call makes the promise. */
+  readonly call: string;
+}
+
+/** A variable that holds what a call returned, without `await`. The call is that of a name, or of a method. */
+const HELD =
+  /\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,63})\s*(?::[^=;\n]{1,80})?=\s*(?:([A-Za-z_$][\w$]{0,63})\s*\.\s*)?([A-Za-z_$][\w$]{0,63})\s*\(/g;
+/** The declarations that are looked at. Each takes a search of the whole text. */
+const MAX_VARIABLES = 20;
+/** Methods of a Response that return promises. */
+const READS = /^(?:json|text|blob|arrayBuffer|formData|bytes)$/;
+/** The members of a promise. */
+const OF_PROMISE = /^(?:then|catch|finally|constructor|toString|valueOf|hasOwnProperty)$/;
+
+/**
+ * Finds a variable that holds the promise of `fetch`, of an async function of the text, or of a method such as `json` of an awaited
+ * `fetch`, and of which the text reads a member that a promise does not have. The text uses the variable in no other way.
+ */
+export function unawaitedMember(text: string): UnawaitedMember | null {
+  const held = new RegExp(HELD.source, "g");
+  let left = MAX_VARIABLES;
+  for (let found = held.exec(text); found && left > 0; found = held.exec(text)) {
+    left -= 1;
+    const [, variable, owner, call] = found;
+    const isPromise = owner === undefined ? isAsync(text, call!) : READS.test(call!) && isResponse(text, owner);
+    const member = isPromise ? memberRead(text, variable!) : null;
+    if (member !== null) return { variable: variable!, member, call: call! };
+  }
+  return null;
+}
+
+function isAsync(text: string, name: string): boolean {
+  const own = escaped(name);
+  const isDeclared = new RegExp(
+    String.raw`\basync\s+function\s*${own}\s*\(|\b(?:const|let|var)\s+${own}\s*=\s*async\b`,
+  ).test(text);
+  if (name !== "fetch" || isDeclared) return isDeclared;
+  // The code may have a function of this name.
+  return !/\b(?:function|const|let|var|class)\s+fetch\b|\bimport\b[^;\n]*\bfetch\b|[{,(]\s*fetch\s*[,)}=]/.test(text);
+}
+
+function isResponse(text: string, name: string): boolean {
+  return new RegExp(String.raw`\b(?:const|let|var)\s+${escaped(name)}\s*=\s*await\s+fetch\s*\(`).test(text);
+}
+
+/** Returns the member of a variable that a text reads, if the text only declares the variable and reads members of it. */
+function memberRead(text: string, variable: string): string | null {
+  const uses = new RegExp(
+    String.raw`(\b(?:const|let|var)\s+)?(?<![\w$.]|\.\s)${escaped(variable)}(?![\w$])(?:\s*\??\.\s*([A-Za-z_$][\w$]{0,63}))?`,
+    "g",
+  );
+  let member: string | null = null;
+  let declarations = 0;
+  for (let use = uses.exec(text); use; use = uses.exec(text)) {
+    const [, declared, read] = use;
+    if (declared !== undefined) declarations += 1;
+    else if (read === undefined || OF_PROMISE.test(read)) return null;
+    else member ??= read;
+  }
+  return declarations === 1 ? member : null;
+}
+
+function escaped(name: string): string {
+  return name.replaceAll("$", "\\$");
+}
