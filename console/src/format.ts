@@ -5,6 +5,11 @@ export function count(value: number): string {
   return NUMBER.format(value);
 }
 
+/** Returns a number with its noun: `1 run`, `2 runs`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
 export function bytes(value: number): string {
   const power = value < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(value) / 10));
   const scaled = value / 1024 ** power;

@@ -219,7 +219,7 @@ it("a task is tried before it is saved, its secrets are written and never shown,
   await page.getByRole("button", { name: "Replace secrets" }).click();
   await page.getByRole("dialog").getByText("cannot be read again").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
-  await page.getByText("The task has 1 secrets").waitFor();
+  await page.getByText("The task has 1 secret").waitFor();
   assert.equal((await service.request("POST", "/api/run/acme/tried")).text, "6");
   await page.reload();
   await page.getByRole("heading", { name: "acme / tried" }).waitFor();
@@ -274,7 +274,7 @@ it("a token is issued with its permissions in plain words, shown once, and revok
   await openPlace(page, `tokens/${jti}`, jti);
   assert.ok(!(await page.content()).includes(token));
   await page.getByRole("button", { name: "Revoke" }).click();
-  await page.getByRole("dialog").getByText("0 tokens below it and 1 named tasks").waitFor();
+  await page.getByRole("dialog").getByText("0 tokens below it and 1 named task").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("heading", { name: "Issued tokens" }).waitFor();
   assert.equal((await service.run("acme", "1", { token })).status, 403);

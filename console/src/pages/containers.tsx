@@ -1,7 +1,7 @@
 import type { ContainerPage } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
-import { count } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { labelText } from "../label-text.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
@@ -52,7 +52,7 @@ function All() {
       <p class="quiet" role="status">
         {list.isLoading
           ? "Loading..."
-          : `${count(list.entries.length)} containers${list.next === null ? "" : ", more when you scroll"}`}
+          : `${counted(list.entries.length, "container")}${list.next === null ? "" : ", more when you scroll"}`}
       </p>
     </>
   );
@@ -105,12 +105,11 @@ const COLUMNS: readonly Column<Row>[] = [
       suspended !== null ? (
         <span class="badge warn">suspended</span>
       ) : running > 0 ? (
-        <span class="badge ok">running</span>
+        <span class="badge ok">{counted(running, "run")} in flight</span>
       ) : (
         <span class="badge">idle</span>
       ),
   },
-  { title: "In flight", isNumber: true, cell: ({ running }) => count(running) },
   { title: "Runs, minute", isNumber: true, cell: ({ used }) => count(used.minute) },
   { title: "Runs, day", isNumber: true, cell: ({ used }) => count(used.day) },
   {

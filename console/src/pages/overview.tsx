@@ -40,7 +40,7 @@ function ServiceState() {
             <h2>Service</h2>
             <p class="figure">{value.status === "ok" ? "takes runs" : value.status}</p>
             <p class="quiet">caisson {value.version}</p>
-            {system.value && <p class="quiet">since {ago(system.value.startedAt).replace(/ ago$/, "")}</p>}
+            {system.value && <p class="quiet">started {ago(system.value.startedAt)}</p>}
           </section>
           <section class="card" aria-label="Isolation">
             <h2>Isolation</h2>
@@ -70,7 +70,13 @@ const ISOLATION: Readonly<Record<string, string>> = {
 /** The layers that are not held as well as they could be. */
 function Missing({ checks }: { readonly checks: System["checks"] }) {
   const missing = checks.filter(({ state, layer }) => state !== "held" && layer !== "sandbox");
-  if (missing.length === 0) return <p class="quiet">all {checks.length} checks hold</p>;
+  const held = checks.filter(({ state }) => state === "held").length;
+  if (missing.length === 0)
+    return (
+      <p class="quiet">
+        {held} of {checks.length} checks hold
+      </p>
+    );
   return (
     <p>
       weaker than possible: {missing.map(({ layer }) => layer).join(", ")} <a href={linkTo("system")}>Remedies</a>

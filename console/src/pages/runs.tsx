@@ -1,5 +1,5 @@
 import { useAct } from "../act.ts";
-import { bytes, count, moment } from "../format.ts";
+import { bytes, counted, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { useLoad } from "../load.ts";
 import { ActNote } from "../parts/act-note.tsx";
@@ -87,7 +87,7 @@ function History({ filters }: { readonly filters: Readonly<Record<string, string
       <p class="quiet" role="status">
         {list.isLoading
           ? "Loading..."
-          : `${count(list.entries.length)} runs${list.next === null ? "" : ", more when you scroll"}`}
+          : `${counted(list.entries.length, "run")}${list.next === null ? "" : ", more when you scroll"}`}
       </p>
     </>
   );

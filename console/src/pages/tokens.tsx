@@ -1,6 +1,6 @@
 import type { Token } from "@caisson/client";
 
-import { count, minute } from "../format.ts";
+import { ago, count, counted, minute } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Filter } from "../parts/filter.tsx";
@@ -56,7 +56,7 @@ function Issued({ container }: { readonly container: string }) {
       <p class="quiet" role="status">
         {list.isLoading
           ? "Loading..."
-          : `${count(list.entries.length)} tokens${list.next === null ? "" : ", more when you scroll"}`}
+          : `${counted(list.entries.length, "token")}${list.next === null ? "" : ", more when you scroll"}`}
       </p>
     </>
   );
@@ -83,6 +83,9 @@ const COLUMNS: readonly Column<Token>[] = [
   },
   { title: "Containers", cell: ({ claims: { admin, containers } }) => (admin ? "all" : containers.join(", ")) },
   { title: "Runs", isNumber: true, cell: ({ runs }) => count(runs) },
-  { title: "Last used (UTC)", cell: ({ lastUsed }) => minute(lastUsed) },
+  {
+    title: "Last used",
+    cell: ({ lastUsed }) => (lastUsed === null ? "never" : <span title={lastUsed}>{ago(lastUsed)}</span>),
+  },
   { title: "Ends (UTC)", cell: ({ claims: { exp } }) => minute(exp) },
 ];

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
-import { bytes } from "../format.ts";
+import { bytes, counted } from "../format.ts";
 import { rangesOf } from "../package-ranges.ts";
 import { linkTo } from "../route.ts";
 import { client } from "../session.ts";
@@ -20,7 +20,7 @@ export function BuildPackages({ onBuilt }: { readonly onBuilt: () => void }) {
       const { lock, bytes: size } = await client().packages.warm(rangesOf(wanted.value) ?? {});
       built.value = lock.key;
       onBuilt();
-      return `Built ${Object.values(lock.roots).join(", ")}: ${lock.packages.length} packages, ${bytes(size)}.`;
+      return `Built ${Object.values(lock.roots).join(", ")}: ${counted(lock.packages.length, "package")}, ${bytes(size)}.`;
     });
   };
   return (

@@ -1,4 +1,4 @@
-import { type Extension, StateEffect, StateField, type Text } from "@codemirror/state";
+import { type ChangeDesc, type Extension, MapMode, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, gutter, GutterMarker } from "@codemirror/view";
 
 /** A fault to mark in the text. */
@@ -23,7 +23,7 @@ interface PlacedMark {
 const placed = StateField.define<readonly PlacedMark[]>({
   create: () => [],
   update: (before, { changes, effects, docChanged, state }) => {
-    const moved = docChanged ? before.map((mark) => ({ ...mark, from: changes.mapPos(mark.from) })) : before;
+    const moved = docChanged ? before.flatMap((mark) => movedMark(mark, changes)) : before;
     const set = effects.filter((each) => each.is(setMarks));
     return set.reduce<readonly PlacedMark[]>(
       (marks, { value: { source, marks: own } }) => [
@@ -53,6 +53,12 @@ export const MARKS: Extension = [
 
 function place({ line, message }: Mark, source: MarkSource, doc: Text): PlacedMark {
   return { source, from: doc.line(line).from, message };
+}
+
+/** Returns nothing if the line of the mark was deleted. */
+function movedMark(mark: PlacedMark, changes: ChangeDesc): PlacedMark[] {
+  const from = changes.mapPos(mark.from, 1, MapMode.TrackDel);
+  return from === null ? [] : [{ ...mark, from }];
 }
 
 const FAULTY_LINE = Decoration.line({ class: "error-line" });

@@ -63,7 +63,7 @@ export default function Editor({
           bracketMatching(),
           closeBrackets(),
           highlightActiveLine(),
-          autocompletion({ override: [completeNames] }),
+          autocompletion({ override: [completeNames], icons: false }),
           javascript({ typescript: true }),
           syntaxHighlighting(COLOURS),
           EditorView.lineWrapping,
@@ -117,7 +117,7 @@ const COLOURS = HighlightStyle.define([
 
 const THEME = EditorView.theme({
   "&": { fontSize: "13.5px", backgroundColor: "var(--raised)", color: "var(--ink)" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px" },
+  "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-content": { caretColor: "var(--ink)", padding: "0.6rem 0" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
@@ -127,5 +127,6 @@ const THEME = EditorView.theme({
     backgroundColor: "var(--selection)",
   },
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--ink)", border: "1px solid var(--line)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "17em" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
 });

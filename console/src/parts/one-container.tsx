@@ -1,5 +1,5 @@
 import { useAct } from "../act.ts";
-import { ago, count } from "../format.ts";
+import { ago, counted } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { linkTo } from "../route.ts";
 import { can, client, isAdmin } from "../session.ts";
@@ -188,7 +188,7 @@ function TokensOf({ container }: { readonly container: string }) {
                 <li key={jti}>
                   <TokenLink jti={jti} /> {claims.description ?? ""}{" "}
                   <span class="quiet">
-                    {claims.admin ? "administrator" : claims.can.join(", ")}, {count(runs)} runs
+                    {claims.admin ? "administrator" : claims.can.join(", ")}, {counted(runs, "run")}
                   </span>
                 </li>
               ))}

@@ -1,7 +1,7 @@
 import type { Lock } from "@caisson/client";
 
 import { useAct } from "../act.ts";
-import { bytes, count, moment } from "../format.ts";
+import { bytes, counted, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { rangesText } from "../package-ranges.ts";
 import { goTo, linkTo } from "../route.ts";
@@ -53,7 +53,7 @@ export function OneLock({ lockKey: key }: { readonly lockKey: string }) {
                 <dd class="mono">{lock.entries.join(", ")}</dd>
                 <dt>Size</dt>
                 <dd>
-                  {bytes(size)}, of {count(lock.packages.length)} packages
+                  {bytes(size)}, of {counted(lock.packages.length, "package")}
                 </dd>
                 <dt>Built</dt>
                 <dd>

@@ -1,5 +1,5 @@
 import { useAct } from "../act.ts";
-import { count, moment } from "../format.ts";
+import { ago, count, counted, moment } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { goTo, linkTo } from "../route.ts";
 import { can, client, session, signOut } from "../session.ts";
@@ -7,6 +7,7 @@ import { ActNote } from "./act-note.tsx";
 import { confirm } from "./confirm.tsx";
 import { Content } from "./content.tsx";
 import { Gauges } from "./gauges.tsx";
+import { TokenLink } from "./token-link.tsx";
 
 /** A family with more is not counted to its end before the question. */
 const MOST_COUNTED = 1_000;
@@ -57,12 +58,12 @@ export function OneToken({ jti }: { readonly jti: string }) {
                 <dd>{claims.admin ? "all" : claims.containers.join(", ")}</dd>
                 <dt>Issued</dt>
                 <dd>
-                  {moment(issuedAt)} UTC by <span class="mono">{issuedBy}</span>
+                  {moment(issuedAt)} UTC by <TokenLink jti={issuedBy} />
                 </dd>
                 <dt>Ends</dt>
-                <dd>{moment(claims.exp)}</dd>
+                <dd>{claims.exp === null ? "never" : `${moment(claims.exp)} UTC`}</dd>
                 <dt>Last used</dt>
-                <dd>{moment(lastUsed)}</dd>
+                <dd>{lastUsed === null ? "never" : `${moment(lastUsed)} UTC, ${ago(lastUsed)}`}</dd>
                 <dt>Runs</dt>
                 <dd>{count(runs)}</dd>
                 <dt>Network</dt>
@@ -72,7 +73,7 @@ export function OneToken({ jti }: { readonly jti: string }) {
                   {claims.packages === false ? "none" : (claims.packages?.join(", ") ?? "all that the service permits")}
                 </dd>
                 <dt>Tokens below</dt>
-                <dd>{claims.depth === 0 ? "it issues none" : `${claims.depth} generations`}</dd>
+                <dd>{claims.depth === 0 ? "it issues none" : counted(claims.depth, "generation")}</dd>
                 {claims.parents.length > 0 && (
                   <>
                     <dt>Above it</dt>
@@ -117,5 +118,5 @@ async function fallsWith(jti: string): Promise<string> {
     if (isMore) break;
   }
   if (tokens + tasks === 0) return "No other token and no named task ends with it.";
-  return `With it end ${isMore ? "at least " : ""}${count(tokens)} tokens below it and ${count(tasks)} named tasks.`;
+  return `With it end ${isMore ? "at least " : ""}${counted(tokens, "token")} below it and ${counted(tasks, "named task")}.`;
 }

@@ -1,6 +1,6 @@
 import type { AnsweredRunRecord, RunRecord } from "@caisson/client";
 
-import { bytes, duration, headOf } from "../format.ts";
+import { bytes, counted, duration, headOf } from "../format.ts";
 import { versionsText } from "../package-ranges.ts";
 import { linkTo } from "../route.ts";
 import { shownResult } from "../shown-result.ts";
@@ -21,7 +21,7 @@ export function Outcome({ record }: { readonly record: Shown }) {
         </a>
       </div>
       {error === null ? <Result record={record} /> : <RunError error={error} />}
-      {hint !== null && hint !== undefined && <p class="notice">{hint}</p>}
+      {hint != null && hint !== error?.hint && <p class="notice">{hint}</p>}
       <ConsoleLines lines={record.console ?? []} dropped={record.dropped?.lines ?? 0} />
       <Timings ms={record.ms} start={record.start} />
       <dl class="facts">
@@ -45,18 +45,21 @@ export function Outcome({ record }: { readonly record: Shown }) {
             <dd>{bytes(guest.memoryPeakBytes)}</dd>
           </>
         )}
-        {egress !== null && egress.connections + egress.refused > 0 && (
+        {egress !== null && (
           <>
             <dt>Network</dt>
-            <dd>
-              {egress.connections} connections, {bytes(egress.bytesSent)} sent, {bytes(egress.bytesReceived)} received,{" "}
-              {egress.refused} refused
-            </dd>
+            <dd>{networkText(egress)}</dd>
           </>
         )}
       </dl>
     </section>
   );
+}
+
+function networkText({ connections, refused, bytesSent, bytesReceived }: NonNullable<Shown["egress"]>): string {
+  if (connections + refused === 0) return "no connection";
+  const refusals = refused === 0 ? "" : `, ${refused} refused`;
+  return `${counted(connections, "connection")}, ${bytes(bytesSent)} sent, ${bytes(bytesReceived)} received${refusals}`;
 }
 
 function Result({ record }: { readonly record: Shown }) {
@@ -130,7 +133,7 @@ export function ConsoleLines({ lines, dropped }: { readonly lines: readonly Line
           </li>
         ))}
       </ol>
-      {dropped > 0 && <p class="quiet">{dropped} further lines were dropped</p>}
+      {dropped > 0 && <p class="quiet">{counted(dropped, "further line")} dropped</p>}
     </div>
   );
 }

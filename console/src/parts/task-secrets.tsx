@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
+import { counted } from "../format.ts";
 import { client } from "../session.ts";
 import { ActNote } from "./act-note.tsx";
 import { confirm } from "./confirm.tsx";
@@ -25,7 +26,7 @@ export function TaskSecrets({ container, name, onChange }: TaskSecretsProps) {
       await client().tasks.put(container, name, { secrets });
       text.value = "";
       onChange();
-      return `The task has ${Object.keys(secrets).length} secrets.`;
+      return `The task has ${counted(Object.keys(secrets).length, "secret")}.`;
     });
   };
   return (
