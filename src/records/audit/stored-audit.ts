@@ -30,6 +30,8 @@ export class StoredAudit implements Audit {
   readonly #entries: number;
   /** The entries that wait for the disk. The rate of changes bounds them too, but a disk can stop. */
   readonly #waiting: WaitingBytes;
+  /** Whether the thread may have the file open. */
+  #mayHaveOpened = false;
   #lost = 0;
   #failure: string | null = null;
   #setAside: string[] = [];
@@ -77,7 +79,8 @@ export class StoredAudit implements Audit {
   }
 
   async close(): Promise<void> {
-    await this.#ask({ kind: "close" }).catch(() => {});
+    // Otherwise a thread would be started only to close nothing.
+    if (this.#mayHaveOpened) await this.#ask({ kind: "close" }).catch(() => {});
   }
 
   async #write(request: AuditRequest): Promise<void> {
@@ -94,6 +97,7 @@ export class StoredAudit implements Audit {
   }
 
   async #ask(request: AuditRequest): Promise<AuditReply> {
+    this.#mayHaveOpened = true;
     const reply = await this.#writer.request(request);
     if (reply.setAside !== null) {
       this.#setAside = [...new Set([...this.#setAside, reply.setAside])];

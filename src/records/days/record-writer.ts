@@ -50,6 +50,8 @@ export class RecordWriter {
   #failure: string | null = null;
   #pauseMs = 0;
   #closing: Promise<void> | null = null;
+  /** Whether the thread may have files open. */
+  #mayHaveOpened = false;
 
   constructor(
     threads: Pick<RecordThreads, "writer">,
@@ -107,6 +109,8 @@ export class RecordWriter {
   async #writeRest(): Promise<void> {
     await this.#sending;
     await this.#send();
+    // Otherwise a thread would be started only to close nothing.
+    if (!this.#mayHaveOpened) return;
     // A failure of a batch is reported already.
     await this.#closes.request(null).catch(() => {});
   }
@@ -135,6 +139,7 @@ export class RecordWriter {
   async #write(batch: Batch): Promise<boolean> {
     const sent: SentBatch = { batch, sentMs: performance.now(), lostThreads: this.#sent?.lostThreads ?? 0 };
     this.#sent = sent;
+    this.#mayHaveOpened = true;
     try {
       const outcome = await this.#writes.request({ settings: this.#settings, batch });
       // The answer can arrive after the batch was given up.
@@ -173,6 +178,7 @@ export class RecordWriter {
 
   /** Deletes old days, one step after the other, so that other requests come in between. */
   async #check(): Promise<void> {
+    this.#mayHaveOpened = true;
     try {
       for (let more = true; more && !this.#closing;) {
         const check = await this.#checks.request(this.#settings);

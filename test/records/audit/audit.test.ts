@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { auditBounds, type AuditBounds, AuditFile } from "../../../src/records/audit/audit-file.ts";
 import { type AuditEvent, type AuditQuery, parseAuditCursor } from "../../../src/records/audit/audit.ts";
 import { type AuditOptions, StoredAudit } from "../../../src/records/audit/stored-audit.ts";
+import { openRecordStore } from "../../../src/records/days/day-store.ts";
 import { RecordThreads } from "../../../src/records/record-threads.ts";
 import { BOUNDS } from "../bounds.ts";
 
@@ -48,6 +49,23 @@ async function open(t: TestContext, bounds: Partial<AuditBounds> = {}): Promise<
 const add = (file: AuditFile, atMs: number, members: object = {}): void =>
   file.add({ atMs, action: "token issued", by: "me", family: "f", client: null, details: "{}", ...members });
 const actions = (file: AuditFile): string[] => file.list(ALL).entries.map(({ action }) => action);
+
+it("records of runs and the audit that got nothing start no thread when they are closed", async (t) => {
+  let started = 0;
+  const count = (): void => void (started += 1);
+  process.on("worker", count);
+  t.after(() => process.off("worker", count));
+  const folder = await newFolder(t);
+  const threads = new RecordThreads(folder);
+  t.after(() => threads.close());
+  await openRecordStore(path.join(folder, "runs"), threads, BOUNDS).close();
+  const audit = new StoredAudit(threads, BOUNDS);
+  await audit.close();
+  assert.equal(started, 0);
+  await audit.add(EVENT);
+  await audit.close();
+  assert.equal(started, 1);
+});
 
 describe("the audit", () => {
   it("has an entry after it was added, also after a restart, the newest first", async (t) => {
