@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { type Answer, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, startService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 let service: Service;
@@ -191,7 +191,7 @@ describe("ctx.waitUntil", () => {
   });
 
   it("keeps a slot of its container, so that no work outside of the limits runs without end", async () => {
-    const oneSlot = await startService(["--concurrency", "1", "--wall-limit", "2s"]);
+    const oneSlot = await startService([...NO_WALL, "--concurrency", "1", "--wall-limit", "2s"]);
     try {
       const code = handler("ctx.waitUntil(new Promise((go) => { globalThis.go = go })); return new Response('1')");
       assert.equal((await oneSlot.run("one", code)).text, "1");

@@ -14,7 +14,7 @@ let token: string;
 
 before(async () => {
   home = await makeHome();
-  service = await startService(["--log-level", "debug"], home);
+  service = await startService([...NO_WALL, "--log-level", "debug"], home);
   token = await service.issue({ containers: ["solo"] });
 });
 after(() => leave(service, home));
