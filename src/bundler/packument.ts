@@ -38,7 +38,12 @@ export class Packument {
   pick(range: string): Version {
     const picked = semver.validRange(range) === null ? this.#byTag(range) : this.#byRange(range);
     if (picked !== null) return this.version(picked);
-    throw new Failure("packages_not_found", `no version of ${this.name} is ${quoted(range)}${this.#ageNote(range)}`);
+    const newest = this.#best("*") ?? this.#byTag("latest");
+    throw new Failure(
+      "packages_not_found",
+      `no version of ${this.name} is ${quoted(range)}${this.#ageNote(range)}`,
+      newest === null ? null : `The newest version that may be used is ${quoted(newest)}.`,
+    );
   }
 
   /** @throws {Failure} `packages_not_found` */

@@ -4,6 +4,7 @@ import { runInThisContext } from "node:vm";
 
 import type { z as Zod } from "zod";
 
+import type { Problem } from "../../src/errors.ts";
 import { keyOfLock, type Builder } from "../../src/packages/model.ts";
 import { buildOf, evaluated, openSandboxOf, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
 import { TestRegistry } from "./test-registry.ts";
@@ -280,7 +281,12 @@ describe("a set that cannot be built", () => {
     await refused(orderOf({ git: "1" }), "packages_failed", /git@1\.0\.0 depends on "leaf" as "git\+ssh/);
     await refused(orderOf({ wide: "1" }), "packages_too_large", /more than 10 MiB of code/);
     await refused(orderOf({ nowhere: "1" }), "packages_not_found", /the package nowhere does not exist/);
-    await refused(orderOf({ leaf: "^9" }), "packages_not_found", /no version of leaf is "\^9"/);
+    await refused(
+      orderOf({ leaf: "^9" }),
+      "packages_not_found",
+      /no version of leaf is "\^9"/,
+      /^The newest version that may be used is "2\.0\.0"\.$/,
+    );
   });
 
   it("is refused if it has more than 200 packages", async () => {
@@ -321,10 +327,16 @@ describe("a transform", () => {
   });
 });
 
-async function refused(order: ReturnType<typeof orderOf>, code: string, detail: RegExp): Promise<void> {
-  await assert.rejects(buildOf(builder, order), (error: Error & { code: string }) => {
+async function refused(
+  order: ReturnType<typeof orderOf>,
+  code: string,
+  detail: RegExp,
+  hint: RegExp = /^/,
+): Promise<void> {
+  await assert.rejects(buildOf(builder, order), (error: Problem) => {
     assert.equal(error.code, code, error.message);
     assert.match(error.message, detail);
+    assert.match(error.options.hint ?? "", hint);
     return true;
   });
 }
