@@ -49,11 +49,16 @@ async function endBlocked(guest: Guest, status: BlockedStatus, duration: string)
   if (culprit === null) return guest.crash(restarted);
   const at = await interruptedAt(guest, culprit, status);
   const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${lineText(at)}`, {
-    hint: status.state === "S" ? ASLEEP : `${COMPUTING_HINT} Or ask the operator to raise --block-limit.`,
+    hint:
+      status.state === "S" ? ASLEEP : `${at ? COMPUTING_HINT : ONE_CALL} Or ask the operator to raise --block-limit.`,
     ...(at && { at }),
   });
   guest.crash(restarted, { id: culprit, cause });
 }
+
+/** The fix for code without a position: V8 interrupts its own loops, and no function of Node. */
+const ONE_CALL =
+  "Perhaps one call takes long, such as sort or JSON.stringify of much data, or a function whose name ends with Sync: give it less, or use the form that returns a promise. Give the event loop a turn in long loops.";
 
 /** The fix for code that waits in a system call. */
 const ASLEEP =

@@ -3,7 +3,8 @@ import { formatDuration } from "../../units.ts";
 import type { GuestRun } from "../guest/guest-run.ts";
 import type { Guest } from "../guest/guest.ts";
 import { unansweredHint } from "../guest/unanswered.ts";
-import { endComputing, isComputing } from "./end-computing.ts";
+import { COMPUTING_HINT } from "./blocked-run.ts";
+import { endComputing, isComputing, isSilent } from "./end-computing.ts";
 
 export interface RunDeadlines {
   readonly wallMs: number;
@@ -17,14 +18,15 @@ export interface RunDeadlines {
 export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines): void {
   for (const [id, guestRun] of guest.inFlight) {
     if (guestRun.deadlineMs > nowMs) continue;
-    const problem = timeoutOf(guestRun, deadlines);
+    const problem = timeoutOf(guestRun, deadlines, isSilent(guest, nowMs));
     const giveUp = (): void => (guestRun.timeoutMs === null ? guest.expire(id, problem) : guest.giveUp(id, problem));
     if (isComputing(guest, guestRun, nowMs)) void endComputing(guest, id, guestRun, problem, giveUp);
     else giveUp();
   }
 }
 
-function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Problem {
+/** @param silent whether the guest has not answered for a moment, and has no other run */
+function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines, silent: boolean): Problem {
   if (guestRun.answered) {
     return new Problem(
       "task_timeout",
@@ -39,7 +41,9 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines): Prob
   const what = guestRun.streaming
     ? `the result was still streaming after ${formatDuration(own ?? streamMs)}`
     : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;
-  return new Problem("task_timeout", what, { hint: hint ?? fixOf(guestRun) });
+  return new Problem("task_timeout", what, {
+    hint: hint ?? (silent ? `${COMPUTING_HINT} Or set a longer timeout.` : fixOf(guestRun)),
+  });
 }
 
 function fixOf({ timeoutMs, streaming }: GuestRun): string {

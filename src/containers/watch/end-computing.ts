@@ -6,6 +6,14 @@ import { blockedRun, COMPUTING_HINT, interruptedAt, lineText } from "./blocked-r
 /** Runs of which the end has begun. */
 const ending = new WeakSet<GuestRun>();
 
+/** A guest that computes for its only run has not answered for this long. Most answers take a millisecond. */
+const SILENT_MS = 100;
+
+export function isSilent(guest: Guest, nowMs: number): boolean {
+  const { pingedMs } = guest.heartbeat;
+  return guest.inFlight.size === 1 && pingedMs !== null && nowMs - pingedMs >= SILENT_MS;
+}
+
 /**
  * Whether a guest probably computes without a pause for its only run. Other runs must not end with the guest, and a run that has
  * computed for a moment only must not cost one.
