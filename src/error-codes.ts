@@ -229,7 +229,7 @@ export const PROBLEMS = {
     status: 500,
     fault: "task",
     title: "The task ran out of time",
-    help: "Do less in one run, or stream the result; the operator sets --wall-limit and --stream-limit.",
+    help: "Do less in one run, or stream the result; the operator sets --wall-limit and --stream-limit. The error names the line of a loop, if no other run was in its guest.",
   },
   task_stalled: {
     status: 500,

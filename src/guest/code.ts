@@ -4,7 +4,7 @@ import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";
-import { contextHint, contextMember } from "./context-hints.ts";
+import { contextHint, contextMember, isOfContext } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { CodeFault, threwFault } from "./faults.ts";
@@ -125,6 +125,7 @@ export class Code {
     const hint = isNothing ? nothing : empty;
     if (hint) return { hint, path: "" };
     if (value !== undefined) return null;
+    if (member && isOfContext(member)) return null;
     if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, this.#texts.main)}` };
     const line = shape === null ? printed() : null;
     return line === null ? null : { hint: "printed", path: `[${line}]` };

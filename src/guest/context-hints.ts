@@ -44,13 +44,23 @@ export function contextHint(text: string, { code, error }: FaultMessage): string
 const CONTEXT_NAMES =
   /^(?:runId|container|method|url|query|headers|traceparent|body|params|secrets|data|signal|waitUntil|constructor|toString|valueOf|hasOwnProperty)$/;
 
+interface ReadMember {
+  readonly of: string;
+  readonly name: string;
+}
+
+/** Whether a text reads a member that each context has, although it may be undefined, such as the body. */
+export function isOfContext({ of, name }: ReadMember): boolean {
+  return /^(?:context|ctx)$/.test(of) && CONTEXT_NAMES.test(name);
+}
+
 /**
  * Returns the hint for a member at the end of a text that is undefined, because a context does not have it, or because the body that
  * should have it is a text; otherwise null.
  *
  * @param of the expression in front of the member; it begins with the context
  */
-export function contextMember({ of, name }: { readonly of: string; readonly name: string }, run: Run): Emptied | null {
+export function contextMember({ of, name }: ReadMember, run: Run): Emptied | null {
   if (/^\w+$/.test(of)) return CONTEXT_NAMES.test(name) ? null : { hint: "contextMember", path: `.${name}` };
   const part = /^\w+\??\.(body|data)$/.exec(of)?.[1];
   const { body } = run.request();

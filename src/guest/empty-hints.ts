@@ -57,8 +57,23 @@ export function emptyHintsOf(text: string): EmptyHints {
   }
 }
 
+/** The end of a text that returns a variable. */
+const RETURNED = /(?:\breturn\s+|=>\s*)([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
+/** Members of the context that become variables: `const { n } = context`, or the first parameter of a function that is the code. */
+const PARTS =
+  /\{([^{}]{1,300})\}\s*=\s*(?:context|ctx)\s*(?:[;,\n]|$)|^\s*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s*)?(?:function\s*\w*\s*)?\(\s*\{([^{}]{1,300})\}\s*\)/;
+
+/** Returns the member of the context that a text returns as a variable, or null. */
+function partOf(text: string): EmptyHints["member"] {
+  const name = RETURNED.exec(text.slice(-MAX_END))?.[1];
+  const parts = name === undefined ? null : PARTS.exec(text);
+  const names = (parts?.[1] ?? parts?.[2] ?? "").split(",");
+  if (name === undefined || !names.some((each) => each.trim() === name) || OWN_CONTEXT.test(text)) return null;
+  return { of: "context", name, ofContext: true };
+}
+
 function memberOf(text: string): EmptyHints["member"] {
   const [, of, name] = MEMBER.exec(text.length > MAX_END ? `;${text.slice(-MAX_END)}` : text) ?? [];
-  if (of === undefined || name === undefined) return null;
+  if (of === undefined || name === undefined) return partOf(text);
   return { of, name, ofContext: /^(?:context|ctx)(?:\??\.|$)/.test(of) && !OWN_CONTEXT.test(text) };
 }

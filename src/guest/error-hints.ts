@@ -37,6 +37,14 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "The context is no Request: context.body is the parsed body, and context.data has its members and the query.",
   },
   {
+    pattern: /^fetch\(\.\.\.\)\.\w+ is not a function/,
+    hint: "fetch returns a promise: write (await fetch(url)) in front of the dot, as in await (await fetch(url)).json().",
+  },
+  {
+    pattern: /^(?:context|ctx)\.(?:body|query|data|headers|params|secrets|url|method) is not a function/,
+    hint: "The members of the context are values, and no functions: leave () out.",
+  },
+  {
     pattern: /^(?:app|router|server|express) is not defined/,
     hint: 'The code serves no port: use `export default { fetch(request) { return new Response("hi") } }`.',
   },

@@ -37,6 +37,17 @@ const OWNERS = [
   Promise,
 ];
 
+/** Functions of other languages, and what JavaScript calls them. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  contains: "includes",
+  append: "push, or concat for a text",
+  upper: "toUpperCase",
+  lower: "toLowerCase",
+  strip: "trim",
+  each: "forEach",
+  isEmpty: "length === 0",
+};
+
 /** Which values have a function. The first that has it decides. */
 const KINDS: readonly { prototype: object; hint: string }[] = [
   {
@@ -101,6 +112,9 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
     if (isAwaited && made.test(text))
       return `Perhaps ${owner} is a promise: write await in front of the call that makes it.`;
   }
+  if (name === "length" || name === "size") return `${name} is a value, and no function: leave () out.`;
+  const other = isOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
+  if (other !== undefined) return `JavaScript has no ${name}: did you mean ${other}?`;
   if (isOwn(Array.prototype, name) && isOwn(String.prototype, name))
     return `Only a list or a text has ${name}: console.log shows the value.`;
   for (let index = 0; index < KINDS.length; index += 1) {
@@ -177,6 +191,8 @@ function namesIn(text: string): string[] {
 /** Returns the step to the member of a value that a name probably is a misspelling of, or an empty text. Never throws. */
 export function nearMember(name: string, text: string): string {
   try {
+    if (/^(?:size|count|len)$/.test(name)) return ".length";
+    if (name === "length" && /\bnew (?:Set|Map)\b/.test(text)) return ".size";
     if (name.length < 4) return "";
     if (name !== "length" && !isPlural(name, "length") && nearName(name, ["length"]) !== null) return ".length";
     const written = namesIn(text);

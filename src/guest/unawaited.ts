@@ -1,6 +1,6 @@
 /** A member of a promise that a text reads without `await`: `r.status` after `const r = fetch(url)`. */
 export interface UnawaitedMember {
-  /** The name of the variable that holds the promise. */
+  /** The name of the variable that holds the promise; that of the function if none holds it. */
   readonly variable: string;
   readonly member: string;
   /** The name of the function whose call makes the promise. */
@@ -10,6 +10,9 @@ export interface UnawaitedMember {
 /** A variable that holds what a call returned, without `await`. The call is that of a name, or of a method. */
 const HELD =
   /\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,63})\s*(?::[^=;\n]{1,80})?=\s*(?:([A-Za-z_$][\w$]{0,63})\s*\.\s*)?([A-Za-z_$][\w$]{0,63})\s*\(/g;
+/** A member of the promise of `fetch`: `fetch(url).status`. */
+const READ_OF_CALL =
+  /(?<![\w$.])fetch\((?:[^()\n"'`]|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`){0,400}\)\s*\.\s*(?!(?:then|catch|finally)\b)([A-Za-z_$][\w$]{0,63})(?!\s*\()/;
 /** The declarations that are looked at. Each takes a search of the whole text. */
 const MAX_VARIABLES = 20;
 /** Methods of a Response that return promises. */
@@ -22,6 +25,8 @@ const OF_PROMISE = /^(?:then|catch|finally|constructor|toString|valueOf|hasOwnPr
  * `fetch`, and of which the text reads a member that a promise does not have. The text uses the variable in no other way.
  */
 export function unawaitedMember(text: string): UnawaitedMember | null {
+  const [, read] = READ_OF_CALL.exec(text) ?? [];
+  if (read !== undefined && isAsync(text, "fetch")) return { variable: "fetch", member: read, call: "fetch" };
   const held = new RegExp(HELD.source, "g");
   let left = MAX_VARIABLES;
   for (let found = held.exec(text); found && left > 0; found = held.exec(text)) {

@@ -41,7 +41,9 @@ const OF_NAMES = {
   textBody: ([part, name]: readonly string[]) =>
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send the body with Content-Type: application/json, or read JSON.parse(context.body).${name}.`,
   unawaited: ([variable, member, call]: readonly string[]) =>
-    `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`,
+    variable === call
+      ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
+      : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`,
   printed: ([line = ""]: readonly string[]) =>
     `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
 } as const;
