@@ -6,7 +6,7 @@
  */
 import { RedisLimitStore } from "../src/limits/stores/redis.ts";
 import { limitVector, type LimitVector } from "../src/limits/windows.ts";
-import { redisScript } from "../src/redis/link.ts";
+import { redisScript } from "../src/redis/redis-link.ts";
 import { startRedis } from "../test/redis/server.ts";
 import { median } from "./figures.ts";
 

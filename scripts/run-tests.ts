@@ -24,7 +24,7 @@ const IN_ONE_PROCESS = [
 const ALONE = [
   "test/hostile/corpus.test.ts",
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
-  "test/redis/replies.test.ts",
+  "test/redis/redis-replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
 /**

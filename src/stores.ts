@@ -15,7 +15,7 @@ import { RedisPolicyStore } from "./policies/stores/redis.ts";
 import { SqlitePolicyStore } from "./policies/stores/sqlite.ts";
 import { durabilityWarnings } from "./redis/durability.ts";
 import { Feed } from "./redis/feed.ts";
-import { RedisLink } from "./redis/link.ts";
+import { RedisLink } from "./redis/redis-link.ts";
 import type { TaskStore } from "./tasks/store.ts";
 import { RedisTaskStore } from "./tasks/stores/redis.ts";
 import { SqliteTaskStore } from "./tasks/stores/sqlite.ts";

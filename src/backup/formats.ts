@@ -1,4 +1,4 @@
-import { COUNTS_VERSION } from "../limits/stores/embedded/records.ts";
+import { COUNTS_VERSION } from "../limits/stores/embedded/count-records.ts";
 import { PACKAGES_VERSION } from "../packages/package-store.ts";
 import { POLICIES_VERSION } from "../policies/stores/sqlite.ts";
 import { AUDIT_VERSION } from "../records/audit/audit-file.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 
-import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, REGISTRY_HOST } from "../bundler/messages.ts";
+import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, REGISTRY_HOST } from "../bundler/build-messages.ts";
 import { type Egress, NO_EGRESS } from "../egress/gateway.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess, Sandbox } from "../sandbox/sandbox.ts";

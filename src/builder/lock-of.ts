@@ -1,6 +1,6 @@
 import semver from "semver";
 
-import type { Answer } from "../bundler/messages.ts";
+import type { Answer } from "../bundler/build-messages.ts";
 import { Problem } from "../errors.ts";
 import { type BuildOrder, keyOfLock, type Lock, type LockedPackage } from "../packages/model.ts";
 

@@ -1,4 +1,4 @@
-import type { Answer, Order } from "../bundler/messages.ts";
+import type { Answer, Order } from "../bundler/build-messages.ts";
 import { Problem } from "../errors.ts";
 import type { BuildOrder, Builder, Built, Loader } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
@@ -9,7 +9,7 @@ import { programText } from "./program-text.ts";
 import { MAX_HEAD_BYTES, readAnswer } from "./read-answer.ts";
 import type { RegistryEgress } from "./registry-fetch.ts";
 import { RegistryProxy } from "./registry-proxy.ts";
-import type { Registries } from "./registry.ts";
+import type { Registries } from "./registry-urls.ts";
 
 export interface BuilderOptions extends Registries {
   readonly sandbox: Pick<Sandbox, "launch">;

@@ -1,7 +1,7 @@
 import semver from "semver";
 import { z } from "zod";
 
-import { type Answer, FAILURE_CODES, MAX_PACKAGES } from "../bundler/messages.ts";
+import { type Answer, FAILURE_CODES, MAX_PACKAGES } from "../bundler/build-messages.ts";
 import { isPackageName } from "../package-names.ts";
 
 /** The longest first line of an answer: 200 packages with their dependencies. */

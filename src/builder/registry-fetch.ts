@@ -2,8 +2,8 @@ import { Agent, type AgentOptions, type ClientRequestArgs, type IncomingMessage,
 import type { Duplex } from "node:stream";
 
 import { EgressDenied, type EgressOptions, type EgressPolicy, egressPolicy } from "../egress/policy.ts";
-import { dial } from "./dial.ts";
-import type { Registry } from "./registry.ts";
+import { dial } from "./dial-registry.ts";
+import type { Registry } from "./registry-urls.ts";
 
 /** The time limit of DNS, TCP and TLS together. */
 const CONNECT_MS = 10_000;

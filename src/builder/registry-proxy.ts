@@ -4,7 +4,7 @@ import { type Duplex, duplexPair, pipeline, Transform } from "node:stream";
 
 import { isPackageName } from "../package-names.ts";
 import { RegistryClient, type RegistryEgress, RegistryFault } from "./registry-fetch.ts";
-import { packumentUrl, type Registries, type Registry, registryOf, tarballUrl } from "./registry.ts";
+import { packumentUrl, type Registries, type Registry, registryOf, tarballUrl } from "./registry-urls.ts";
 
 /** The most requests of one build: two for each of 200 packages, and as many for versions that were not picked. */
 const MAX_REQUESTS = 1_000;

@@ -1,5 +1,5 @@
+import type { Answer, BuildMessage } from "./build-messages.ts";
 import { bundled } from "./bundle.ts";
-import type { Answer, BuildMessage } from "./messages.ts";
 import { Modules } from "./modules.ts";
 import { resolved } from "./resolve.ts";
 import { unpacked } from "./unpacked.ts";

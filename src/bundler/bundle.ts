@@ -3,10 +3,10 @@ import { posix } from "node:path";
 
 import { build, type BuildOptions, type Loader, type OnResolveArgs, type OnResolveResult, type Plugin } from "esbuild";
 
+import { MAX_ARTEFACT_BYTES } from "./build-messages.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { type Conditions, IMPORT, REQUIRE } from "./exports.ts";
 import { Failure } from "./failure.ts";
-import { MAX_ARTEFACT_BYTES } from "./messages.ts";
 import { isModule, type Module, type Modules } from "./modules.ts";
 import { nativeFailure } from "./unpacked.ts";
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-import { ESBUILD_HOST } from "./messages.ts";
+import { ESBUILD_HOST } from "./build-messages.ts";
 
 /**
  * Replaces `child_process` in esbuild's JavaScript API (`esbuild/lib/main.js`). esbuild runs in a guest next to this one, and the

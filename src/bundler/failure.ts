@@ -1,4 +1,4 @@
-import type { FailureCode } from "./messages.ts";
+import type { FailureCode } from "./build-messages.ts";
 
 /** Why a set of packages cannot be built. The service checks the texts before a client receives them. */
 export class Failure extends Error {

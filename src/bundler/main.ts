@@ -1,7 +1,7 @@
+import type { Answer, Order } from "./build-messages.ts";
 import { answerBuild } from "./build.ts";
 import { Failure } from "./failure.ts";
-import type { Answer, Order } from "./messages.ts";
-import { transformed } from "./transform.ts";
+import { transformed } from "./transform-text.ts";
 
 /**
  * The program of a builder. It runs as the code of a run, in a guest that runs nothing else and ends after this order. It reads

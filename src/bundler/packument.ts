@@ -1,7 +1,7 @@
 import semver from "semver";
 
 import { Failure } from "./failure.ts";
-import { fetchPackument } from "./registry.ts";
+import { fetchPackument } from "./fetch-package.ts";
 
 /** One version of a package, as far as it decides what is built. All of it is hostile, and checked. */
 export interface Version {

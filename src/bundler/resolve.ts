@@ -1,7 +1,7 @@
 import semver from "semver";
 
+import { type BuildMessage, type BuiltPackage, MAX_PACKAGES } from "./build-messages.ts";
 import { Failure } from "./failure.ts";
-import { type BuildMessage, type BuiltPackage, MAX_PACKAGES } from "./messages.ts";
 import { Packuments, quoted, type Version } from "./packument.ts";
 
 /** A version that was picked, and what it imports. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 
+import { type BuiltPackage, MAX_UNPACKED_BYTES } from "./build-messages.ts";
 import { Failure } from "./failure.ts";
-import { type BuiltPackage, MAX_UNPACKED_BYTES } from "./messages.ts";
+import { fetchTarball } from "./fetch-package.ts";
 import { own } from "./packument.ts";
-import { fetchTarball } from "./registry.ts";
 import { keyOf, type Picked, type Resolution } from "./resolve.ts";
 import { untar } from "./untar.ts";
 

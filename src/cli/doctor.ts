@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { type Config, SETTINGS } from "../config.ts";
 import { unknownVariables } from "../config/read.ts";
 import type { Report } from "../doctor/examine.ts";
-import { reportText } from "../doctor/text.ts";
+import { reportText } from "../doctor/report-text.ts";
 import { VERSION } from "../http/headers.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";

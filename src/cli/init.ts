@@ -11,7 +11,7 @@ import { fail } from "./fail.ts";
 import { printableJson } from "./print/printable.ts";
 import { say } from "./print/say.ts";
 import { readProfiles } from "./target/profiles.ts";
-import { PROJECT_FILE, readProjectFile } from "./target/project.ts";
+import { PROJECT_FILE, readProjectFile } from "./target/project-file.ts";
 import { readUrl } from "./target/target.ts";
 
 interface InitFlags {

@@ -10,7 +10,7 @@ import { execute } from "./run/execute.ts";
 import { executeStreaming } from "./run/stream.ts";
 import { readSubmission, type RunFlags } from "./run/submission.ts";
 import { changeOf, contentsOf } from "./run/watch.ts";
-import { readProjectFile } from "./target/project.ts";
+import { readProjectFile } from "./target/project-file.ts";
 
 export function runCommand(): Command {
   const command = new Command("run")

@@ -6,7 +6,7 @@ import { printable, printableLines } from "./print/printable.ts";
 import { fields, table } from "./print/table.ts";
 import { bytesText, msText, timeText } from "./print/texts.ts";
 import { count, name, remote } from "./remote.ts";
-import { filesOfTask, runErrorLines } from "./runs/text.ts";
+import { filesOfTask, runErrorLines } from "./runs/error-lines.ts";
 
 type Entry = RunPage["runs"][number];
 

@@ -4,7 +4,7 @@ import type { Finding } from "../finding.ts";
 import { RedisLimitStore } from "../limits/stores/redis.ts";
 import { limitVector } from "../limits/windows.ts";
 import { keepingOf } from "../redis/durability.ts";
-import { redisFindings } from "../redis/findings.ts";
+import { redisFindings } from "../redis/redis-findings.ts";
 import { openRedis } from "../stores.ts";
 
 /** A limit that is only read and never charged, so that it creates no state. */

@@ -4,7 +4,7 @@ import type { Finding } from "../finding.ts";
 import { openSandbox } from "../sandbox/open-sandbox.ts";
 import { sandboxOptions } from "../sandbox/sandbox-options.ts";
 import type { IsolationLevel, Sandbox } from "../sandbox/sandbox.ts";
-import { sandboxFindings } from "../sandbox/self-test/findings.ts";
+import { sandboxFindings } from "../sandbox/self-test/sandbox-findings.ts";
 import { testWall } from "../sandbox/self-test/self-test.ts";
 import { examineEsbuild } from "./esbuild.ts";
 

@@ -5,7 +5,6 @@ import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
 import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wire/messages.ts";
 import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
-import { denial, failure, RUN_IS_OVER } from "./faults.ts";
 import {
   type EgressLimits,
   GUEST_PARTS,
@@ -15,13 +14,14 @@ import {
   MAX_UNREAD_BYTES,
   MAX_UNSENT_BYTES,
   MAX_WAITING_BYTES,
-} from "./limits.ts";
+} from "./egress-limits.ts";
+import { denial, failure, RUN_IS_OVER } from "./faults.ts";
 import { Lookups } from "./lookups.ts";
-import { parseOpen, parseWindow } from "./messages.ts";
+import { parseOpen, parseWindow } from "./parse-requests.ts";
+import { Stream, type StreamOwner } from "./peer-stream.ts";
 import { type CheckedAddress, EgressDenied, type EgressPolicy, egressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
 import { restrictPolicy, type NetClaim } from "./restrict-policy.ts";
-import { Stream, type StreamOwner } from "./stream.ts";
 
 /** The network access that all guests share. */
 export interface Egress {

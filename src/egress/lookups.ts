@@ -3,13 +3,13 @@ import { isIP, isIPv6 } from "node:net";
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { AnswerMessage } from "../wire/messages.ts";
 import type { Budget, Budgets } from "./budgets.ts";
+import { CONNECT_MS, MAX_LOOKUPS, MAX_OPENS, MAX_REMEMBERED } from "./egress-limits.ts";
 import { type Attempt, denial, failure, RUN_IS_OVER } from "./faults.ts";
 import { canonicalHost } from "./host.ts";
-import { CONNECT_MS, MAX_LOOKUPS, MAX_OPENS, MAX_REMEMBERED } from "./limits.ts";
-import { parseLookup } from "./messages.ts";
-import { unanswered } from "./names.ts";
+import { parseLookup } from "./parse-requests.ts";
 import { type CheckedAddress, EgressDenied, type EgressPolicy } from "./policy.ts";
 import type { Refusals } from "./refusals.ts";
+import { unanswered } from "./resolve-names.ts";
 
 export interface LookupsOptions {
   readonly policy: EgressPolicy;

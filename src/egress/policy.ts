@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 
 import { isPublicAddress } from "./addresses.ts";
 import { canonicalHost } from "./host.ts";
-import { dnsNames, type NameResolver, notFound, systemNames } from "./names.ts";
+import { dnsNames, type NameResolver, notFound, systemNames } from "./resolve-names.ts";
 import { sharedNames } from "./shared-names.ts";
 
 /** A checked address. The service connects only to this, because a second DNS query may return another address. */

@@ -1,4 +1,4 @@
-import { type NameResolver, unanswered } from "./names.ts";
+import { type NameResolver, unanswered } from "./resolve-names.ts";
 
 /** The time for which an answer is used, in milliseconds. A name that moves to another address is reached a second later at most. */
 const KEPT_MS = 1_000;

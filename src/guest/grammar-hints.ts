@@ -1,6 +1,6 @@
+import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
 import { nearName } from "./source-hints.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
-import { scanTokens, type Scanned, type Token } from "./tokens.ts";
 
 const KEYWORDS =
   "return const let var function async await import export default class extends throw while switch typeof instanceof continue break catch finally yield delete else for if new try".split(

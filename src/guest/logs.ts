@@ -5,8 +5,8 @@ import { FROM_GUEST, LOG_LEVELS, type LogLevel } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { now } from "./clock.ts";
 import { encodeFault, threwFault } from "./faults.ts";
-import { flushLink, send } from "./link.ts";
 import type { Run } from "./run.ts";
+import { flushLink, send } from "./service-link.ts";
 
 const LIMITS: LogLimits = {
   bytes: Number(process.argv[3] ?? 262_144),

@@ -2,7 +2,6 @@ import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
 import { watchFetch } from "./decoded-responses.ts";
-import { openLink, send } from "./link.ts";
 import { defineCommonJsGlobals, installModuleHooks } from "./modules.ts";
 import { onNetworkFrame, openNetwork } from "./network/main-thread.ts";
 import { addPackages } from "./packages.ts";
@@ -22,6 +21,7 @@ import {
   takeTransformed,
   widenWindow,
 } from "./runner.ts";
+import { openLink, send } from "./service-link.ts";
 import { hideOwnFrames } from "./stack-frames.ts";
 import { lookForStall, watchForStall } from "./stall.ts";
 import { rememberBuiltIns } from "./tamper-check.ts";

@@ -2,9 +2,9 @@ import type { HeapInfo } from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
 import { threwFault } from "./faults.ts";
-import { closeLink, flushLink, isFlushed } from "./link.ts";
 import { reportLateError } from "./logs.ts";
 import { currentRun } from "./run.ts";
+import { closeLink, flushLink, isFlushed } from "./service-link.ts";
 
 /** Ends the process like `process.exit`, but does not call the task's listeners. It is undocumented and has no type. */
 const realExit = (process as unknown as { reallyExit: (code: number) => never }).reallyExit.bind(process);

@@ -2,7 +2,7 @@ import { bytesFrame } from "../wire/frames.ts";
 import { DATA_FRAME_COST_BYTES, FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { CodeFault } from "./faults.ts";
-import { send } from "./link.ts";
+import { send } from "./service-link.ts";
 
 const Bytes = Uint8Array;
 const NativePromise = Promise;

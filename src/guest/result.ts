@@ -4,7 +4,7 @@ import { emptiedIn } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
-import { isStreamed, stream, streamResponse } from "./stream.ts";
+import { isStreamed, stream, streamResponse } from "./stream-response.ts";
 
 /**
  * The size limit of a result in bytes, which the service passes as an argument. Guest and service hold a whole result in

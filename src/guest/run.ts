@@ -9,10 +9,10 @@ import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import type { Emptied } from "./emptied.ts";
 import { encodeFault } from "./faults.ts";
-import { send } from "./link.ts";
 import type { Packages } from "./packages.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import type { RequestBody } from "./request-body.ts";
+import { send } from "./service-link.ts";
 
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;

@@ -1,10 +1,10 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
-import { framesReceived, holdLoop, releaseLoop, send } from "./link.ts";
 import { hasWorkers } from "./network/main-thread.ts";
 import type { Run } from "./run.ts";
 import { onlyOpenRun } from "./runner.ts";
+import { framesReceived, holdLoop, releaseLoop, send } from "./service-link.ts";
 
 /**
  * Finds out whether a run can still end, when it is the only one of the guest. Node ends a process when nothing is left that

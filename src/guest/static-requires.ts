@@ -1,4 +1,4 @@
-import { type Token, tokensOf } from "./tokens.ts";
+import { type Token, tokensOf } from "./scan-tokens.ts";
 
 /** With one of these, a statement may not execute its `require`. */
 const CONDITIONS =

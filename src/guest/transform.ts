@@ -11,10 +11,10 @@ import {
 } from "../wire/transform.ts";
 import { CodeFault } from "./faults.ts";
 import { GeneratedMap } from "./generated-maps.ts";
-import { send } from "./link.ts";
 import { faultOfModule } from "./module-source.ts";
 import type { Packages } from "./packages.ts";
 import type { Run } from "./run.ts";
+import { send } from "./service-link.ts";
 import { InlineMap } from "./source-map.ts";
 import type { Stripped } from "./strip.ts";
 import { inFile, syntaxFault } from "./syntax.ts";

@@ -1,7 +1,7 @@
 import { checkModule } from "./module-check.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { isCompiled, parseBody, parseExpression } from "./parse.ts";
-import { type Token, tokensOf } from "./tokens.ts";
+import { type Token, tokensOf } from "./scan-tokens.ts";
 
 /** The most places at which the last statement is looked for. Each takes V8 two parses of the text. */
 const MAX_PLACES = 20;

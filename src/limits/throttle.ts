@@ -1,5 +1,5 @@
 import { CellLog } from "./cell-log.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./steady-clock.ts";
 import { limitVector, type Limits, type LimitVector, WINDOW_MS, WINDOW_NAMES, type WindowName } from "./windows.ts";
 
 /** A refusal of a throttle. */

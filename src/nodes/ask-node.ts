@@ -2,8 +2,8 @@ import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 
 import { Slices } from "../next-turn.ts";
-import type { NodeRequest } from "./credential.ts";
 import { LineSplitter } from "./line-splitter.ts";
+import type { NodeRequest } from "./node-credential.ts";
 
 /** The type of the answer of one node to another: a JSON value in each line. */
 export const LINES_TYPE = "application/x-ndjson";

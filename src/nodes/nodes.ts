@@ -1,9 +1,9 @@
 import type { Config } from "../config.ts";
 import { type AnswerReader, askNode, ConnectionFault } from "./ask-node.ts";
-import { type NodeCredentials, type NodeRequest, SCHEME } from "./credential.ts";
 import { HeldBytes } from "./held-bytes.ts";
+import { type NodeCredentials, type NodeRequest, SCHEME } from "./node-credential.ts";
+import type { NodeRegistry, Peer } from "./node-registry.ts";
 import type { Reader } from "./reader.ts";
-import type { NodeRegistry, Peer } from "./registry.ts";
 import { Turns } from "./turns.ts";
 
 /** The time in which a node answers another node. */

@@ -1,8 +1,8 @@
 import type { Config } from "../config.ts";
-import type { RedisLink } from "../redis/link.ts";
-import { NodeCredentials } from "./credential.ts";
+import type { RedisLink } from "../redis/redis-link.ts";
+import { NodeCredentials } from "./node-credential.ts";
+import { NodeRegistry } from "./node-registry.ts";
 import { Nodes, type NodesOptions } from "./nodes.ts";
-import { NodeRegistry } from "./registry.ts";
 import type { SharedKeys } from "./signature.ts";
 
 const MAX_REASON = 200;

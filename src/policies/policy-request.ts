@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { descriptionMember, LABELS_FORM, type Labels, labelsPatchMember, MAX_LABELS } from "../labels.ts";
-import { settableLimitsMember, type SettableLimits } from "../limits/members.ts";
+import { settableLimitsMember, type SettableLimits } from "../limits/limit-members.ts";
 import { type Limits, WINDOW_NAMES } from "../limits/windows.ts";
 import { membersProblem, schemaFaults } from "../members.ts";
 import type { PolicyChange } from "./store.ts";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
-import { limitsMember } from "../limits/members.ts";
+import { limitsMember } from "../limits/limit-members.ts";
 import type { Limits } from "../limits/windows.ts";
 import { type ContainerPolicy, NO_POLICY, type Suspension } from "./store.ts";
 

@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 
-import type { ReadRequest as RunsRequest } from "./days/messages.ts";
 import { RunReads } from "./days/run-reads.ts";
+import type { ReadRequest as RunsRequest } from "./days/thread-messages.ts";
 import type { RecordThreadData } from "./record-threads.ts";
 import { serveRequests } from "./serve-requests.ts";
 import { usageFile } from "./usage/usage-file.ts";

@@ -3,7 +3,7 @@ import { eachRun, newestOf } from "./collect.ts";
 import { leastBytesOf } from "./days/stored-row.ts";
 import type { Drain } from "./drain/drain.ts";
 import type { EndedRun } from "./ended-run.ts";
-import { FailureGroups } from "./failures.ts";
+import { FailureGroups } from "./failure-groups.ts";
 import { selectsContainer, selectsRun } from "./match.ts";
 import { byNewest, type Cursor, type RunQuery } from "./query.ts";
 import { type RecentBounds, RecentRuns } from "./recent.ts";

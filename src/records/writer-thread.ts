@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 
 import { type AuditRequest, AuditWriter } from "./audit/audit-writer.ts";
 import { DayWriter } from "./days/day-writer.ts";
-import type { WriteRequest as RunsRequest, WriterSettings } from "./days/messages.ts";
+import type { WriteRequest as RunsRequest, WriterSettings } from "./days/thread-messages.ts";
 import { KeptClock } from "./kept-clock.ts";
 import type { RecordThreadData } from "./record-threads.ts";
 import { serveRequests } from "./serve-requests.ts";

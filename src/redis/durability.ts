@@ -1,4 +1,4 @@
-import type { RedisLink } from "./link.ts";
+import type { RedisLink } from "./redis-link.ts";
 
 /** How a Redis persists data. A member is null if the Redis does not report it. */
 export interface Keeping {

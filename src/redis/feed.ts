@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-import { type RedisLink, redisScript, unavailable } from "./link.ts";
+import { type RedisLink, redisScript, unavailable } from "./redis-link.ts";
 import { ServerTime } from "./server-time.ts";
 
 /** The milliseconds between two polls for the changes of other nodes. */

@@ -2,7 +2,7 @@ import path from "node:path";
 
 import { openBuilder } from "../builder/open-builder.ts";
 import type { RegistryEgress } from "../builder/registry-fetch.ts";
-import type { Registries, Registry } from "../builder/registry.ts";
+import type { Registries, Registry } from "../builder/registry-urls.ts";
 import type { Config } from "../config.ts";
 import { readNamedFile } from "../config/read-file.ts";
 import { Artefacts } from "../packages/artefacts.ts";

@@ -3,12 +3,12 @@ import { describePlace } from "../config/redis-place.ts";
 import { examineEgress } from "../egress/examine-egress.ts";
 import type { Finding } from "../finding.ts";
 import { keepingOf } from "../redis/durability.ts";
-import { redisFindings } from "../redis/findings.ts";
-import type { RedisLink } from "../redis/link.ts";
+import { redisFindings } from "../redis/redis-findings.ts";
+import type { RedisLink } from "../redis/redis-link.ts";
 import { examineNode, examinePlatform } from "../sandbox/machine.ts";
 import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import type { Check } from "../sandbox/self-test/check.ts";
-import { sandboxFindings } from "../sandbox/self-test/findings.ts";
+import { sandboxFindings } from "../sandbox/self-test/sandbox-findings.ts";
 
 /**
  * Returns what `caisson doctor` reports, of a running service: what the start has found of the machine and the sandbox, and the

@@ -56,7 +56,7 @@ import { EventLoopLag } from "../telemetry/metrics/event-loop-lag.ts";
 import { loadExposition } from "../telemetry/metrics/exposition.ts";
 import { readMetricsToken } from "../telemetry/metrics/read-token.ts";
 import { runCounts } from "../telemetry/run-counts.ts";
-import { RunIds } from "../telemetry/runs.ts";
+import { RunIds } from "../telemetry/run-ids.ts";
 import { copyThreadPrograms } from "../thread-programs.ts";
 import { ensureAdminToken } from "../tokens/admin-token.ts";
 import type { Caller } from "../tokens/caller.ts";

@@ -5,7 +5,7 @@ import { type MemberFault, membersProblem, readSound, schemaFaults } from "../me
 import { rangesMember, updateMember } from "../packages/member.ts";
 import type { Ranges } from "../packages/names.ts";
 import { timeoutMember } from "../tokens/members.ts";
-import { secretsMember } from "../tokens/secrets/member.ts";
+import { secretsMember } from "../tokens/secrets/secrets-member.ts";
 import { type NotCode, notCode } from "../wire/not-code.ts";
 import { BAD_SPECIFIER, isSpecifier, MAX_MODULES } from "../wire/specifiers.ts";
 import { inputMember, type InputSchema } from "./input-schema.ts";

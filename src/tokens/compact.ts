@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
-import { ALGORITHM, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
+import { ALGORITHM, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./token-format.ts";
 
 /** The content of a compact JWS, before the check of its signature. */
 export interface Compact {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { StatementSync } from "node:sqlite";
 
-import { type Clock, systemClock } from "../limits/clock.ts";
+import { type Clock, systemClock } from "../limits/steady-clock.ts";
 
 /** How far the clock may advance beyond the uptime at one reading to follow the wall clock, in milliseconds. */
 const CATCH_UP_MS = 600_000;

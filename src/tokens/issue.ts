@@ -6,12 +6,12 @@ import { Problem } from "../errors.ts";
 import { type MemberFault, refuseFaults } from "../members.ts";
 import type { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
-import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./format.ts";
 import { judgeTokenRequest, TOKEN_REQUEST } from "./judge-request.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import { claimsOf, type Payload } from "./payload.ts";
 import type { Vault } from "./secrets/vault.ts";
 import { isRevokedOnRecord, type TokenStore } from "./store.ts";
+import { ALGORITHM, AUDIENCE, ISSUER, MAX_TOKEN_BYTES, SIGNATURE_CHARS, TYPE } from "./token-format.ts";
 import type { TokenRequest } from "./token-request.ts";
 
 export interface IssueContext {

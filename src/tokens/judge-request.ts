@@ -8,7 +8,6 @@ import type { PackagesClaim } from "../packages/policy.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";
 import type { Claims, Params, Pin, TokenLimits, Verb } from "./claims.ts";
-import { MAX_UNIX_S } from "./format.ts";
 import {
   containersMember,
   depthMember,
@@ -22,8 +21,9 @@ import {
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
-import { secretsMember } from "./secrets/member.ts";
+import { secretsMember } from "./secrets/secrets-member.ts";
 import type { Secrets } from "./secrets/vault.ts";
+import { MAX_UNIX_S } from "./token-format.ts";
 import type { TokenRequest } from "./token-request.ts";
 
 /** A request as far as it can be read, and all its faults. */

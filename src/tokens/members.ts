@@ -2,12 +2,12 @@ import { z } from "zod";
 
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
-import { limitsMember } from "../limits/members.ts";
+import { limitsMember } from "../limits/limit-members.ts";
 import { BAD_PERMIT, readPermit } from "../package-names.ts";
 import type { PackagesClaim } from "../packages/policy.ts";
 import { formatDuration, parseDuration } from "../units.ts";
 import { type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
-import { MAX_DEPTH, MAX_UNIX_S } from "./format.ts";
+import { MAX_DEPTH, MAX_UNIX_S } from "./token-format.ts";
 
 /** The maximum number of patterns, which each run compares. */
 const MAX_CONTAINERS = 100;

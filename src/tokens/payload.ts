@@ -4,7 +4,6 @@ import type { NetClaim } from "../egress/restrict-policy.ts";
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
 import type { PackagesClaim } from "../packages/policy.ts";
 import { type Claims, isJti, type Params, type Pin, type TokenLimits, VERBS, type Verb } from "./claims.ts";
-import { AUDIENCE, ISSUER, MAX_DEPTH } from "./format.ts";
 import {
   canMember,
   containersMember,
@@ -18,6 +17,7 @@ import {
   tokenLimitsMember,
   unixSecondsMember,
 } from "./members.ts";
+import { AUDIENCE, ISSUER, MAX_DEPTH } from "./token-format.ts";
 
 /** The claims set in the token (RFC 7519). Members with default values are left out. */
 export interface Payload {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-import type { Clock } from "../limits/clock.ts";
+import type { Clock } from "../limits/steady-clock.ts";
 import type { Caller } from "./caller.ts";
 import { issue, type Issued, type IssueQuotas } from "./issue.ts";
 import { lost } from "./keys/key-file.ts";

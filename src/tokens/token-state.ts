@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import type { Claims } from "./claims.ts";
-import { LEEWAY_S } from "./format.ts";
+import { LEEWAY_S } from "./token-format.ts";
 
 /** The state of a token: valid, or why not. If several reasons apply, it is the first of this list after "valid". */
 export type TokenState =

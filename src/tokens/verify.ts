@@ -5,11 +5,11 @@ import type { Problem } from "../errors.ts";
 import { Caller } from "./caller.ts";
 import type { Claims } from "./claims.ts";
 import { readCompact } from "./compact.ts";
-import { ALGORITHM, SIGNATURE_CHARS } from "./format.ts";
 import type { KeyRing } from "./keys/key-ring.ts";
 import type { KeySet, VerifyingKey } from "./keys/key-set.ts";
 import { claimsOf } from "./payload.ts";
 import type { TokenStore } from "./store.ts";
+import { ALGORITHM, SIGNATURE_CHARS } from "./token-format.ts";
 import {
   hasExpired,
   isNotYetValid,

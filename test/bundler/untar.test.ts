@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 
+import type { FailureCode } from "../../src/bundler/build-messages.ts";
 import { Failure } from "../../src/bundler/failure.ts";
-import type { FailureCode } from "../../src/bundler/messages.ts";
 import { untar } from "../../src/bundler/untar.ts";
 import { type TarEntry, tarOf } from "../builder/tar.ts";
 

@@ -1,5 +1,5 @@
 /** Loaded before the service. Its limits in Redis then use a clock that a test controls. */
-import { RedisLink, redisScript, type Script } from "../../src/redis/link.ts";
+import { RedisLink, redisScript, type Script } from "../../src/redis/redis-link.ts";
 
 /** The key in Redis of that clock, in Unix milliseconds. */
 export const HAND_KEY = "hand";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { limitRecord } from "../../src/limits/limit-record.ts";
 import { LimitSubject } from "../../src/limits/limit-subject.ts";
 import { Limiter } from "../../src/limits/limiter.ts";
-import { limitRecord } from "../../src/limits/record.ts";
 import type { Charge, LimitStore } from "../../src/limits/store.ts";
 import type { Limits } from "../../src/limits/windows.ts";
 import { HandClock, inFolder, withStore } from "./stores/folder.ts";

@@ -5,10 +5,10 @@ import { describe, it, type TestContext } from "node:test";
 
 import { runPages } from "../../src/nodes/answers/runs.ts";
 import { LINES_TYPE } from "../../src/nodes/ask-node.ts";
-import { NodeCredentials, SCHEME } from "../../src/nodes/credential.ts";
+import { NodeCredentials, SCHEME } from "../../src/nodes/node-credential.ts";
+import type { Peer } from "../../src/nodes/node-registry.ts";
 import { Nodes, type NodesOptions } from "../../src/nodes/nodes.ts";
 import type { Reader } from "../../src/nodes/reader.ts";
-import type { Peer } from "../../src/nodes/registry.ts";
 import type { RunQuery } from "../../src/records/query.ts";
 import type { RunPage } from "../../src/records/records.ts";
 import { until } from "../contract/until.ts";

@@ -1,4 +1,4 @@
-import { FailureGroups } from "../../src/records/failures.ts";
+import { FailureGroups } from "../../src/records/failure-groups.ts";
 import { selectsContainer, selectsRun } from "../../src/records/match.ts";
 import { byNewest, type RunQuery } from "../../src/records/query.ts";
 import { entryOf, type KeptRun, type RunRecord } from "../../src/records/record.ts";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { Redis } from "ioredis";
 
 import { redisPlace, type RedisPlace } from "../../src/config/redis-place.ts";
-import { type LinkOptions, RedisLink } from "../../src/redis/link.ts";
+import { type LinkOptions, RedisLink } from "../../src/redis/redis-link.ts";
 import { until } from "../contract/until.ts";
 import { freePort } from "../ports.ts";
 

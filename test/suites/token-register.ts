@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
 
-import { LEEWAY_S } from "../../src/tokens/format.ts";
 import type { Payload } from "../../src/tokens/payload.ts";
 import type { TokenStore } from "../../src/tokens/store.ts";
+import { LEEWAY_S } from "../../src/tokens/token-format.ts";
 import { problemOf } from "../tokens/support.ts";
 
 /** A time long after the tests run, in Unix seconds. */

@@ -8,7 +8,7 @@ import type { TestContext } from "node:test";
 import { CompactSign } from "jose";
 
 import { Problem } from "../../src/errors.ts";
-import type { SinceBoot } from "../../src/limits/clock.ts";
+import type { SinceBoot } from "../../src/limits/steady-clock.ts";
 import { Caller } from "../../src/tokens/caller.ts";
 import type { Claims } from "../../src/tokens/claims.ts";
 import type { KeyRing } from "../../src/tokens/keys/key-ring.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 
 import { didYouMean } from "../../nearest.ts";
 import { UsageError } from "../exits.ts";
-import { PROJECT_FILE, readPackages, readProjectFile } from "../target/project.ts";
+import { PROJECT_FILE, readPackages, readProjectFile } from "../target/project-file.ts";
 
 /** A folder of tasks that `caisson deploy` puts into one container. */
 export interface Project {

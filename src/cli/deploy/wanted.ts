@@ -1,4 +1,4 @@
-import { bundle } from "../run/bundle.ts";
+import { bundle } from "../run/bundle-file.ts";
 import type { Wanted } from "./plan.ts";
 import type { ProjectTask } from "./project.ts";
 import { readSource, textOf } from "./source.ts";

@@ -1,7 +1,7 @@
 import type { ConsoleLine, RunRecord } from "../../../client/src/index.ts";
 import { printable, printableJson, printableLines } from "../print/printable.ts";
 import { timeText } from "../print/texts.ts";
-import { filesOfTask, runErrorLines } from "../runs/text.ts";
+import { filesOfTask, runErrorLines } from "../runs/error-lines.ts";
 
 /** The parts of a record that a log shows. */
 export type LoggedRun = Pick<RunRecord, "run" | "task" | "version" | "status" | "startedAt" | "ms" | "error" | "hint">;

@@ -5,7 +5,7 @@ import { EXITS, exitOfCode } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { printableJson, printableLines } from "../print/printable.ts";
 import { say } from "../print/say.ts";
-import { type FileName, runErrorLines } from "../runs/text.ts";
+import { type FileName, runErrorLines } from "../runs/error-lines.ts";
 import type { Submission } from "./submission.ts";
 
 /**

@@ -6,9 +6,9 @@ import type { RunOptions, Source } from "../../../client/src/index.ts";
 import { readSource, readText, textOf } from "../deploy/source.ts";
 import { UsageError } from "../exits.ts";
 import { packagesOf } from "../package-flags.ts";
-import { type FileName, filesBelow, filesOfTask } from "../runs/text.ts";
-import { packagesOfProject } from "../target/project.ts";
-import { bundle } from "./bundle.ts";
+import { type FileName, filesBelow, filesOfTask } from "../runs/error-lines.ts";
+import { packagesOfProject } from "../target/project-file.ts";
+import { bundle } from "./bundle-file.ts";
 import { inputsOfBundle } from "./inputs.ts";
 
 /** The flags of `caisson run` in addition to those of every command. */

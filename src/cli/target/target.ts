@@ -5,9 +5,9 @@ import type { Config } from "../../config.ts";
 import { isLoopback } from "../../config/read.ts";
 import { placeOf } from "../../doctor/ask.ts";
 import { UsageError } from "../exits.ts";
-import { fetchWith } from "./fetch.ts";
 import { type Profile, profileOf, type Profiles, readProfiles } from "./profiles.ts";
-import { PROJECT_FILE, urlOfProject } from "./project.ts";
+import { PROJECT_FILE, urlOfProject } from "./project-file.ts";
+import { fetchWith } from "./service-fetch.ts";
 import { tokenOf, tokenOfEnvironment } from "./token.ts";
 
 /** The service that a command talks to. */

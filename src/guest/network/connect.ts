@@ -4,8 +4,8 @@ import type { OpenMessage } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
 import { connectArguments, type ConnectOptions } from "./arguments.ts";
 import { Connection } from "./connection.ts";
-import { badArgument, denied, errorOf, notFound } from "./errors.ts";
 import { type Address, type Family, findAddresses, MAX_HOST_CHARACTERS } from "./lookups.ts";
+import { badArgument, denied, errorOf, notFound } from "./network-errors.ts";
 import { feedOwnBuffer } from "./onread.ts";
 import { takeOver } from "./take-over.ts";
 

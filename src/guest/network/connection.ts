@@ -2,7 +2,7 @@ import { Socket } from "node:net";
 
 import type { OpenedMessage, OpenMessage } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
-import { errorOf } from "./errors.ts";
+import { errorOf } from "./network-errors.ts";
 import { type Sink, Stream } from "./streams.ts";
 
 const NativeAggregateError = AggregateError;

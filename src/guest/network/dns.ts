@@ -2,8 +2,8 @@ import type dnsModule from "node:dns";
 import { isIP } from "node:net";
 
 import { registerServiceLookup } from "./connect.ts";
-import { errorOf } from "./errors.ts";
 import { type Address, type Family, findAddresses } from "./lookups.ts";
+import { errorOf } from "./network-errors.ts";
 
 const { assign, defineProperty, getOwnPropertyNames } = Object;
 const { apply } = Reflect;

@@ -5,7 +5,7 @@ import { type AnswerMessage, FROM_GUEST } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
 import { safeMap } from "../safe-map.ts";
 import { carrier, nextLookupId } from "./carrier.ts";
-import { errorOf, notFound } from "./errors.ts";
+import { errorOf, notFound } from "./network-errors.ts";
 import { request } from "./payloads.ts";
 import { Scope } from "./scope.ts";
 

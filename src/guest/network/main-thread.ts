@@ -2,7 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 
 import { makeIds } from "./carrier.ts";
 import { installNetwork, onThreadFrame } from "./install.ts";
-import type { SetPendingError } from "./refusals.ts";
+import type { SetPendingError } from "./refuse-servers.ts";
 import { makeRelay, type Relay } from "./relay.ts";
 
 export interface MainThread {

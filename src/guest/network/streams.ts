@@ -12,7 +12,7 @@ import {
 import { uncurry } from "../../wire/uncurry.ts";
 import { safeMap } from "../safe-map.ts";
 import { carrier, nextStreamId } from "./carrier.ts";
-import { errorOf } from "./errors.ts";
+import { errorOf } from "./network-errors.ts";
 import { request, u32 } from "./payloads.ts";
 import { Scope } from "./scope.ts";
 

@@ -2,7 +2,7 @@ import { checkCode } from "../../containers/code-check.ts";
 import { codeOf } from "../../containers/guest/code-table.ts";
 import { Problem } from "../../errors.ts";
 import type { Ranges } from "../../packages/names.ts";
-import { readSubmission } from "../../source/body.ts";
+import { readSubmission } from "../../source/read-submission.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import { requireContainer, requireVerb } from "../permissions.ts";

@@ -1,6 +1,6 @@
 import type { Labels } from "../../labels.ts";
+import { useRecord } from "../../limits/limit-record.ts";
 import { Page } from "../../limits/page.ts";
-import { useRecord } from "../../limits/record.ts";
 import { nextTurn } from "../../next-turn.ts";
 import { type ContainerPolicy, NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";

@@ -1,5 +1,5 @@
-import { type LimitSources, originOf, shownOrigin } from "../../limits/origin.ts";
-import { limitDetail, limitRecord } from "../../limits/record.ts";
+import { type LimitSources, originOf, shownOrigin } from "../../limits/limit-origin.ts";
+import { limitDetail, limitRecord } from "../../limits/limit-record.ts";
 import type { KeyReading } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, isJti, permitsVerb } from "../../tokens/claims.ts";

@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import type { AnswerKind } from "../../nodes/answers/kind.ts";
 import { type AnswerReader, LINES_TYPE } from "../../nodes/ask-node.ts";
-import { SCHEME } from "../../nodes/credential.ts";
+import { SCHEME } from "../../nodes/node-credential.ts";
 import type { NodeCount } from "../../nodes/nodes.ts";
 import { callerOf, type Reader, readerOf } from "../../nodes/reader.ts";
 import type { Caller } from "../../tokens/caller.ts";

@@ -7,7 +7,7 @@ import type { RunQuery } from "../../records/query.ts";
 import type { RunRecord } from "../../records/record.ts";
 import type { Failures, RunPage } from "../../records/records.ts";
 import { visibleRecord } from "../../records/visible.ts";
-import { isRunId } from "../../telemetry/runs.ts";
+import { isRunId } from "../../telemetry/run-ids.ts";
 import { containerName } from "../target.ts";
 import { mustRead, seesTasks } from "./may-read.ts";
 import { answerOfAll, askForRun, authenticateReading, nodeAnswer, type Reading } from "./node-reads.ts";

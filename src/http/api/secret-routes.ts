@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import { type MemberFault, refuseFaults, schemaFaults } from "../../members.ts";
 import { type Claims, permitsVerb } from "../../tokens/claims.ts";
-import { secretsMember } from "../../tokens/secrets/member.ts";
+import { secretsMember } from "../../tokens/secrets/secrets-member.ts";
 import { mayHaveSecrets, type Secrets } from "../../tokens/secrets/vault.ts";
 import { isRevokedOnRecord } from "../../tokens/store.ts";
 import type { Tokens } from "../../tokens/token-service.ts";

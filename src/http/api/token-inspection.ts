@@ -1,8 +1,8 @@
 import { Problem } from "../../errors.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { type Claims, permitsContainer } from "../../tokens/claims.ts";
-import { AUDIENCE, ISSUER } from "../../tokens/format.ts";
 import type { IssuedToken } from "../../tokens/store.ts";
+import { AUDIENCE, ISSUER } from "../../tokens/token-format.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import { requireVerb, tokenOutOfReach } from "../permissions.ts";
 import { containerName } from "../target.ts";

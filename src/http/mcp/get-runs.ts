@@ -11,8 +11,8 @@ import { askForRun, mergedOfAll } from "../api/node-reads.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import type { McpCall } from "./mcp-call.ts";
-import { textOf } from "./record-result.ts";
 import { MAX_TEXT_BYTES } from "./refused.ts";
+import { textOf } from "./shown-record.ts";
 import type { OwnTool, ToolResult } from "./tool.ts";
 
 interface Given {

@@ -8,8 +8,8 @@ import { type Api, type ApiDependencies, authenticate, type Call, segment } from
 import { requireContainer } from "../permissions.ts";
 import { asProblem, problemAnswer } from "../problem.ts";
 import { containerName } from "../target.ts";
-import { answerHeaders, preflight } from "./headers.ts";
 import { loadAnswers } from "./load-mcp.ts";
+import { answerHeaders, preflight } from "./mcp-headers.ts";
 import { permittedOrigin } from "./origin.ts";
 
 const PATHS = ["/mcp", "/mcp/:container{[^/]*}"];

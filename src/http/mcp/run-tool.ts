@@ -3,7 +3,7 @@ import { endCount } from "../api/family-requests.ts";
 import type { ToolRun } from "../tool-run.ts";
 import { cancellable } from "./cancellations.ts";
 import type { McpCall } from "./mcp-call.ts";
-import { recordResult, type ShownRecord } from "./record-result.ts";
+import { recordResult, type ShownRecord } from "./shown-record.ts";
 import type { ToolResult } from "./tool.ts";
 
 /**

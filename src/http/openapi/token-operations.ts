@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { tokenRequest } from "../../tokens/judge-request.ts";
-import { secretsMember } from "../../tokens/secrets/member.ts";
+import { secretsMember } from "../../tokens/secrets/secrets-member.ts";
 import { TOKEN_PAGE } from "../api/queries.ts";
 import { BODY_ERRORS, jsonContent, named, ok, type Operation, TOKEN_ERRORS } from "./operation.ts";
 import { CLAIMS, EXAMPLE_JTI, NEXT } from "./schemas.ts";

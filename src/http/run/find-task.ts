@@ -3,7 +3,7 @@ import type { LimitSubject } from "../../limits/limit-subject.ts";
 import { noSuchTask } from "../../tasks/not-found.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
-import { isRunId } from "../../telemetry/runs.ts";
+import { isRunId } from "../../telemetry/run-ids.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
 import type { Verifier } from "../../tokens/verify.ts";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import { Problem } from "../../errors.ts";
-import { readSubmission } from "../../source/body.ts";
+import { readSubmission } from "../../source/read-submission.ts";
 import type { Target } from "../target.ts";
 import type { ToolRun } from "../tool-run.ts";
 import type { Execution } from "./execution.ts";

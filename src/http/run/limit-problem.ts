@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import { type LimitSources, originOf, shownOrigin, type ShownOrigin } from "../../limits/origin.ts";
+import { type LimitSources, originOf, shownOrigin, type ShownOrigin } from "../../limits/limit-origin.ts";
 import type { Decision, KeyUsage } from "../../limits/store.ts";
 import { WINDOW_NAMES } from "../../limits/windows.ts";
 import type { Caller } from "../../tokens/caller.ts";

@@ -9,7 +9,7 @@ import type { Tasks } from "../../tasks/tasks.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { RunMetrics } from "../../telemetry/metrics/run-metrics.ts";
 import type { RunCounts } from "../../telemetry/run-counts.ts";
-import type { RunIds } from "../../telemetry/runs.ts";
+import type { RunIds } from "../../telemetry/run-ids.ts";
 import type { Tokens } from "../../tokens/token-service.ts";
 import type { Authenticator } from "../authenticator.ts";
 import type { Bodies } from "../bodies.ts";

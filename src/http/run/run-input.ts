@@ -3,7 +3,7 @@ import type { RequestBody } from "../../containers/guest/upload.ts";
 import { Problem } from "../../errors.ts";
 import type { Lock } from "../../packages/model.ts";
 import type { Ranges } from "../../packages/names.ts";
-import { readSubmission, type Submission } from "../../source/body.ts";
+import { readSubmission, type Submission } from "../../source/read-submission.ts";
 import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
 import { discardRest, hasBody } from "../read-body.ts";

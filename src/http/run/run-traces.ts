@@ -1,7 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { Guest } from "../../containers/guest/guest.ts";
 import type { Problem } from "../../errors.ts";
-import type { LimitSources } from "../../limits/origin.ts";
+import type { LimitSources } from "../../limits/limit-origin.ts";
 import type { PolicyStore } from "../../policies/store.ts";
 import type { Records } from "../../records/records.ts";
 import type { Usage } from "../../records/usage/usage.ts";

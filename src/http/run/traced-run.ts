@@ -1,4 +1,4 @@
-import type { LimitSources } from "../../limits/origin.ts";
+import type { LimitSources } from "../../limits/limit-origin.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 

@@ -1,18 +1,18 @@
 import { Problem } from "../../errors.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { CellLog } from "../cell-log.ts";
-import { SteadyClock, systemClock, type Clock } from "../clock.ts";
 import { decide, usageOf } from "../decide.ts";
 import { Page } from "../page.ts";
 import { distinctPrefixes, hasPrefix } from "../prefixes.ts";
+import { SteadyClock, systemClock, type Clock } from "../steady-clock.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 import { LONGEST_MS } from "../windows.ts";
 import { Compactor } from "./embedded/compactor.ts";
 import { Folder } from "./embedded/folder.ts";
 import { Journal } from "./embedded/journal.ts";
+import type { KeyTable } from "./embedded/key-table.ts";
 import { type OpenCounts, openCounts } from "./embedded/open-files.ts";
 import { recover, type Recovered } from "./embedded/recovery.ts";
-import type { KeyTable } from "./embedded/table.ts";
 
 /** The journal size in bytes from which a snapshot is worthwhile. Shorter journals are replayed in a moment. */
 const COMPACT_AT_BYTES = 16 * 2 ** 20;

@@ -1,5 +1,5 @@
 import { Problem } from "../../errors.ts";
-import { RedisBusy } from "../../redis/replies.ts";
+import { RedisBusy } from "../../redis/redis-replies.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 
 /** An admission without usage: what is left is unknown. */

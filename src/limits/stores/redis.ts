@@ -1,5 +1,5 @@
-import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/link.ts";
-import { RedisBusy } from "../../redis/replies.ts";
+import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/redis-link.ts";
+import { RedisBusy } from "../../redis/redis-replies.ts";
 import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
 import { distinctPrefixes } from "../prefixes.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { Slices } from "../../next-turn.ts";
-import { MAX_GROUPS } from "../../records/failures.ts";
+import { MAX_GROUPS } from "../../records/failure-groups.ts";
 import { selectsContainer } from "../../records/match.ts";
 import { byNewest, type Cursor, parseCursor, type RunQuery } from "../../records/query.ts";
 import { type Failures, HISTORIES } from "../../records/records.ts";

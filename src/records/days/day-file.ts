@@ -2,9 +2,9 @@ import type { SQLOutputValue } from "node:sqlite";
 
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { isAboutValue } from "../sqlite-fault.ts";
-import type { Batch, BatchOutcome, Omission, OmissionBounds } from "./messages.ts";
 import { publicPartOf, publicShare } from "./public-shares.ts";
 import type { StoredRow } from "./stored-row.ts";
+import type { Batch, BatchOutcome, Omission, OmissionBounds } from "./thread-messages.ts";
 
 /** The version of the schema. A reader ignores a file without it, which is being created. */
 export const SCHEMA_VERSION = 1;

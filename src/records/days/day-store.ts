@@ -4,13 +4,13 @@ import type { RecordThreads } from "../record-threads.ts";
 import type { KeptRun, RunRecord } from "../record.ts";
 import type { FailurePage, RecordLosses, RecordStore, StoredPage } from "../store.ts";
 import { type Day, dayOf } from "./day.ts";
-import type { BatchOutcome, OmissionBounds } from "./messages.ts";
 import { NoStore } from "./no-store.ts";
 import { publicPartOf } from "./public-shares.ts";
 import { RecordReader } from "./record-reader.ts";
 import { RecordWriter } from "./record-writer.ts";
 import { Shares } from "./shares.ts";
 import { leastBytesOf, ROW_SIZE, rowOf } from "./stored-row.ts";
+import type { BatchOutcome, OmissionBounds } from "./thread-messages.ts";
 
 /**
  * The most bytes of a record in addition to its console and its input. Its other texts have 64 Ki characters each, so only a

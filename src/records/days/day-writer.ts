@@ -2,8 +2,8 @@ import { isDamage, isForeign, StoreFault } from "../sqlite-fault.ts";
 import { DayFile } from "./day-file.ts";
 import { DayFolder } from "./day-folder.ts";
 import { type Day, dayOf, nameOf } from "./day.ts";
-import type { Batch, BatchOutcome, Check, WriterSettings } from "./messages.ts";
 import { isExpired, retain, type Retained } from "./retention.ts";
+import type { Batch, BatchOutcome, Check, WriterSettings } from "./thread-messages.ts";
 
 /** The most databases that are open: that of today, and that of yesterday for runs that began before midnight. */
 const MOST_OPEN = 2;

@@ -3,8 +3,8 @@ import { isPassing } from "../sqlite-fault.ts";
 import type { DayFolder } from "./day-folder.ts";
 import { DayReader } from "./day-reader.ts";
 import { nameOf } from "./day.ts";
-import type { Reply } from "./messages.ts";
 import { recordOf } from "./stored-row.ts";
+import type { Reply } from "./thread-messages.ts";
 
 /** Returns the record and the lineage of a run as JSON, or `null`. Looks through all days, because its id names none. */
 export function findRun(folder: DayFolder, container: string, run: string): Reply {

@@ -1,9 +1,9 @@
-import { causeOf, failureOf, isFailure } from "../failure.ts";
+import { causeOf, failureOf, isFailure } from "../failure-cause.ts";
 import type { Cursor, RunQuery } from "../query.ts";
 import { RUN_STATUSES } from "../record.ts";
 import type { FailureGroup, FailurePage } from "../store.ts";
 import type { DayFolder } from "./day-folder.ts";
-import type { SteppedRead } from "./messages.ts";
+import type { SteppedRead } from "./thread-messages.ts";
 import { Walk } from "./walk.ts";
 
 /** The most groups. A task can throw another error each time. */

@@ -1,7 +1,7 @@
-import { isFailure } from "../failure.ts";
+import { isFailure } from "../failure-cause.ts";
 import type { Cursor, RunQuery } from "../query.ts";
 import type { DayFolder } from "./day-folder.ts";
-import type { SteppedRead } from "./messages.ts";
+import type { SteppedRead } from "./thread-messages.ts";
 import { type FoundRun, Walk } from "./walk.ts";
 
 /** The most entries of a page. */

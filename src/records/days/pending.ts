@@ -1,7 +1,7 @@
 import { WaitingBytes } from "../waiting-bytes.ts";
 import type { Day } from "./day.ts";
-import type { Batch, Omission } from "./messages.ts";
 import { ROW_FAMILY, ROW_SIZE, type StoredRow } from "./stored-row.ts";
+import type { Batch, Omission } from "./thread-messages.ts";
 
 /** The most bytes of a batch. Copying them to the thread takes about a millisecond of the service. */
 const BATCH_BYTES = 2 ** 20;

@@ -4,7 +4,7 @@ import { FamilyReads } from "../family-reads.ts";
 import { type ReadBounds, ReadPlaces } from "../read-places.ts";
 import type { RecordThreads } from "../record-threads.ts";
 import type { Channel } from "../request-thread.ts";
-import type { Question, ReadRequest, StepReply } from "./messages.ts";
+import type { Question, ReadRequest, StepReply } from "./thread-messages.ts";
 
 /** The most reads that have begun. Each has the file of a day open. */
 const BEGUN_READS = 16;

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import type { RecordThreads } from "../record-threads.ts";
 import { type Channel, THREAD_LOST, type ThreadError } from "../request-thread.ts";
 import type { Day } from "./day.ts";
-import type { Batch, BatchOutcome, Check, KeptFiles, WriteRequest, WriterSettings } from "./messages.ts";
 import { Pending } from "./pending.ts";
 import type { StoredRow } from "./stored-row.ts";
+import type { Batch, BatchOutcome, Check, KeptFiles, WriteRequest, WriterSettings } from "./thread-messages.ts";
 
 /** The interval of the batches. A process that is killed loses the records of about this time. */
 const BATCH_MS = 250;

@@ -4,7 +4,7 @@ import { DayFolder } from "./day-folder.ts";
 import { findRun } from "./find-run.ts";
 import { groupFailures } from "./group-failures.ts";
 import { listRuns } from "./list-runs.ts";
-import type { Question, ReadRequest, Reply, SteppedRead, StepReply } from "./messages.ts";
+import type { Question, ReadRequest, Reply, SteppedRead, StepReply } from "./thread-messages.ts";
 
 /**
  * Reads stored records, in the thread that reads. Each request is one step of a read, so that a search through all records of

@@ -1,4 +1,4 @@
-import { isFailure } from "../failure.ts";
+import { isFailure } from "../failure-cause.ts";
 import { type ConsoleLine, entryOf, type KeptRun, type RunEntry, type RunRecord, type RunStatus } from "../record.ts";
 
 /** The bytes that a record takes in addition to its JSON, in the file with its indexes and in the queue. */

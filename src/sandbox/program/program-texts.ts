@@ -1,6 +1,6 @@
 import path from "node:path";
 
-import { bundle, toCommonJs, toScript } from "./bundle.ts";
+import { bundle, toCommonJs, toScript } from "./bundle-program.ts";
 
 const SOURCE = path.join(import.meta.dirname, "../../guest");
 

@@ -1,5 +1,5 @@
 import { ByteCache } from "../../byte-cache.ts";
-import { type RedisLink, redisScript } from "../../redis/link.ts";
+import { type RedisLink, redisScript } from "../../redis/redis-link.ts";
 import { MAX_VERSIONS, type PutOutcome, type StoredVersion, type TaskRoom, type TaskStore } from "../store.ts";
 
 /** The number of index entries that one read returns. */

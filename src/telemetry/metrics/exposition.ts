@@ -1,6 +1,6 @@
 import { nextTurn } from "../../next-turn.ts";
 import type { Family } from "./family.ts";
-import type { formatFamily } from "./format.ts";
+import type { formatFamily } from "./format-family.ts";
 
 /** The type of the text format of Prometheus. */
 export const EXPOSITION_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -12,7 +12,7 @@ let format: typeof formatFamily | null = null;
  * its first answer.
  */
 export async function loadExposition(): Promise<typeof formatFamily> {
-  return (format ??= (await import("./format.ts")).formatFamily);
+  return (format ??= (await import("./format-family.ts")).formatFamily);
 }
 
 /** Writes families as text. Each takes its own turn of the event loop, because runs continue meanwhile. */

@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from "jose";
 import { z } from "zod";
 
-import { ALGORITHM, MAX_UNIX_S } from "../format.ts";
 import { readPrivate, writePrivate } from "../private-file.ts";
+import { ALGORITHM, MAX_UNIX_S } from "../token-format.ts";
 
 /** A stored private key (RFC 7517, RFC 8037), with its times. */
 export interface StoredKey {

@@ -2,7 +2,7 @@ import { hkdfSync } from "node:crypto";
 
 import { type CryptoKey, importJWK } from "jose";
 
-import { ALGORITHM } from "../format.ts";
+import { ALGORITHM } from "../token-format.ts";
 import { missing, newStoredKey, readKeyFile, type StoredKey, writeKeyFile } from "./key-file.ts";
 import { KeySet, type VerifyingKey } from "./key-set.ts";
 

@@ -2,7 +2,7 @@ import { Problem } from "../../errors.ts";
 import type { MemberFault } from "../../members.ts";
 import type { Claims } from "../claims.ts";
 import { quotaExceeded } from "../family-quota.ts";
-import { LEEWAY_S } from "../format.ts";
+import { LEEWAY_S } from "../token-format.ts";
 import type { SecretKey } from "./key.ts";
 import { SharedValues } from "./shared-values.ts";
 import type { SecretStore } from "./store.ts";

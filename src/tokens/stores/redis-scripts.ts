@@ -1,4 +1,4 @@
-import { redisScript, type Script } from "../../redis/link.ts";
+import { redisScript, type Script } from "../../redis/redis-link.ts";
 import { REMEMBERED_MS } from "../store.ts";
 
 /** The maximum number of ended names that one write removes from the list of a token above: more than it adds. */

@@ -1,8 +1,7 @@
 import { Problem } from "../../errors.ts";
 import type { Feed } from "../../redis/feed.ts";
-import type { RedisLink } from "../../redis/link.ts";
+import type { RedisLink } from "../../redis/redis-link.ts";
 import { type Claims, isJti } from "../claims.ts";
-import { LEEWAY_S } from "../format.ts";
 import { claimsOf, type Payload } from "../payload.ts";
 import {
   forgetAt,
@@ -14,6 +13,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "../store.ts";
+import { LEEWAY_S } from "../token-format.ts";
 import { ADD_USE, RECORD } from "./redis-scripts.ts";
 import { type RevocationRecord, type Revocations, REVOKED } from "./revocations.ts";
 

@@ -1,6 +1,6 @@
 import type { DatabaseDefinition } from "../../database.ts";
 import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS } from "../forget-clock.ts";
-import { MAX_DEPTH } from "../format.ts";
+import { MAX_DEPTH } from "../token-format.ts";
 
 /** The topmost token above a token; null for a token of an administrator. */
 const FAMILY = "json_extract(payload, '$.parents[#-1]')";

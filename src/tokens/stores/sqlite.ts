@@ -1,9 +1,8 @@
 import { type Database, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
-import type { Clock } from "../../limits/clock.ts";
+import type { Clock } from "../../limits/steady-clock.ts";
 import { isJti } from "../claims.ts";
 import { ForgetClock } from "../forget-clock.ts";
-import { LEEWAY_S } from "../format.ts";
 import { claimsOf, type Payload } from "../payload.ts";
 import {
   forgetAt,
@@ -15,6 +14,7 @@ import {
   type TokenUse,
   tokensFull,
 } from "../store.ts";
+import { LEEWAY_S } from "../token-format.ts";
 import { type Statement, TOKEN_DATABASE } from "./sqlite-statements.ts";
 
 /**

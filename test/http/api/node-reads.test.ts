@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 
 import { failureGroups } from "../../../src/nodes/answers/failures.ts";
 import { LINES_TYPE } from "../../../src/nodes/ask-node.ts";
-import { NodeCredentials, SCHEME } from "../../../src/nodes/credential.ts";
+import { NodeCredentials, SCHEME } from "../../../src/nodes/node-credential.ts";
+import type { Peer } from "../../../src/nodes/node-registry.ts";
 import type { Reader } from "../../../src/nodes/reader.ts";
-import type { Peer } from "../../../src/nodes/registry.ts";
 import { parseCursor, type RunQuery } from "../../../src/records/query.ts";
 import { Records } from "../../../src/records/records.ts";
 import { type Answer, request } from "../../contract/http.ts";

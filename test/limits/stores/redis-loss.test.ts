@@ -5,7 +5,7 @@ import { Problem } from "../../../src/errors.ts";
 import type { Decision, LimitStore } from "../../../src/limits/store.ts";
 import { FailOpenLimitStore } from "../../../src/limits/stores/fail-open.ts";
 import { RedisLimitStore } from "../../../src/limits/stores/redis.ts";
-import { COMMAND_MS } from "../../../src/redis/link.ts";
+import { COMMAND_MS } from "../../../src/redis/redis-link.ts";
 import { pause, until } from "../../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../../redis/server.ts";
 import { charge } from "../../suites/limit-store.ts";

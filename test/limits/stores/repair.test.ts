@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 
 import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
-import { seal } from "../../../src/limits/stores/embedded/frames.ts";
+import { seal } from "../../../src/limits/stores/embedded/journal-frames.ts";
 import { salvage } from "../../../src/limits/stores/embedded/repair.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { readOne } from "../read-one.ts";

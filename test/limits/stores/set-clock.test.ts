@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import * as fc from "fast-check";
 
-import { type SinceBoot, systemClock } from "../../../src/limits/clock.ts";
+import { type SinceBoot, systemClock } from "../../../src/limits/steady-clock.ts";
 import { admitted, charge } from "../../suites/limit-store.ts";
 import { failOnError, inFolder, withStore } from "./folder.ts";
 

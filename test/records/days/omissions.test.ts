@@ -5,8 +5,8 @@ import { it } from "node:test";
 
 import { DayFile } from "../../../src/records/days/day-file.ts";
 import { omissionBounds } from "../../../src/records/days/day-store.ts";
-import type { Omission } from "../../../src/records/days/messages.ts";
 import { Pending } from "../../../src/records/days/pending.ts";
+import type { Omission } from "../../../src/records/days/thread-messages.ts";
 import { BOUNDS } from "../bounds.ts";
 import { newFolder } from "./kept-runs.ts";
 

@@ -4,8 +4,8 @@ import { rm } from "node:fs/promises";
 import type { Folder } from "./folder.ts";
 import { JournalFile } from "./journal-file.ts";
 import type { Journal } from "./journal.ts";
+import type { KeyTable } from "./key-table.ts";
 import { Snapshot } from "./snapshot.ts";
-import type { KeyTable } from "./table.ts";
 
 export interface CompactorOptions {
   folder: Folder;

@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
 
-import { RecordWriter } from "./records.ts";
+import { RecordWriter } from "./count-records.ts";
 
 const sync = promisify(fdatasync);
 

@@ -1,7 +1,7 @@
 import type { CellLog } from "../../cell-log.ts";
-import type { Anchor } from "../../clock.ts";
+import type { Anchor } from "../../steady-clock.ts";
+import { RecordWriter } from "./count-records.ts";
 import type { JournalFile } from "./journal-file.ts";
-import { RecordWriter } from "./records.ts";
 
 /** Records changes, one batch at a time. Each journal file contains the name of a key once; later records use its number. */
 export class Journal {

@@ -1,13 +1,13 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-import type { Anchor } from "../../clock.ts";
+import type { Anchor } from "../../steady-clock.ts";
+import { readRecords, START_BYTES, VersionError } from "./count-records.ts";
 import type { Folder } from "./folder.ts";
-import { readFrames, type FramesEnd } from "./frames.ts";
 import { JournalFile } from "./journal-file.ts";
-import { readRecords, START_BYTES, VersionError } from "./records.ts";
+import { readFrames, type FramesEnd } from "./journal-frames.ts";
+import type { KeyTable } from "./key-table.ts";
 import { Replay } from "./replay.ts";
-import type { KeyTable } from "./table.ts";
 
 export interface Recovered {
   table: KeyTable;

@@ -1,15 +1,15 @@
 import { closeSync, copyFileSync, existsSync, linkSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
+import { readRecords, VersionError } from "./count-records.ts";
 import { Folder } from "./folder.ts";
-import { readFrames, salvageFrames } from "./frames.ts";
 import { JournalFile } from "./journal-file.ts";
-import { readRecords, VersionError } from "./records.ts";
+import { readFrames, salvageFrames } from "./journal-frames.ts";
 import { lastBegun, recover } from "./recovery.ts";
 import { Replay } from "./replay.ts";
 import { Snapshot } from "./snapshot.ts";
 
-/** The length of the shortest admission, which counts against one key: `records.ts`. */
+/** The length of the shortest admission, which counts against one key: `count-records.ts`. */
 const ADMISSION_BYTES = 11;
 /** The length of the shortest counts of a key: a name of one letter, and one entry. */
 const COUNTS_BYTES = 22;

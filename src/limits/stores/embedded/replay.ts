@@ -1,6 +1,6 @@
-import type { Anchor } from "../../clock.ts";
-import type { Records } from "./records.ts";
-import { KeyTable } from "./table.ts";
+import type { Anchor } from "../../steady-clock.ts";
+import type { Records } from "./count-records.ts";
+import { KeyTable } from "./key-table.ts";
 
 /** Computes the counts from the records of a snapshot and of journals. */
 export class Replay implements Records {

@@ -1,10 +1,10 @@
 import { open, rename, type FileHandle } from "node:fs/promises";
 
 import type { CellLog } from "../../cell-log.ts";
-import type { Anchor } from "../../clock.ts";
+import type { Anchor } from "../../steady-clock.ts";
+import { RecordWriter } from "./count-records.ts";
 import type { Folder } from "./folder.ts";
-import { RecordWriter } from "./records.ts";
-import type { KeyTable } from "./table.ts";
+import type { KeyTable } from "./key-table.ts";
 
 /** A slice ends after this many bytes or keys. That takes about a millisecond, in which nothing else runs. */
 const SLICE_BYTES = 65_536;

@@ -1,4 +1,4 @@
-import { type RedisLink, redisScript } from "../../../redis/link.ts";
+import { type RedisLink, redisScript } from "../../../redis/redis-link.ts";
 import type { SealedSecrets, SecretStore } from "../store.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../../database.ts";
 import { Problem } from "../../../errors.ts";
-import type { Clock } from "../../../limits/clock.ts";
+import type { Clock } from "../../../limits/steady-clock.ts";
 import { FORGET_CLOCK_SCHEMA, FORGET_CLOCK_STATEMENTS, ForgetClock } from "../../forget-clock.ts";
 import type { SealedSecrets, SecretStore } from "../store.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { packumentUrl, type Registry, registryOf, tarballUrl } from "../../src/builder/registry.ts";
+import { packumentUrl, type Registry, registryOf, tarballUrl } from "../../src/builder/registry-urls.ts";
 
 const PLAIN: Registry = { url: new URL("http://registry.test:4873"), token: null };
 const BELOW: Registry = { url: new URL("https://host.test/api/npm/all"), token: "secret" };

@@ -1,4 +1,4 @@
-import { type LimitSources, originOf } from "../../limits/origin.ts";
+import { type LimitSources, originOf } from "../../limits/limit-origin.ts";
 import type { KeyUsage } from "../../limits/store.ts";
 import { WINDOW_NAMES } from "../../limits/windows.ts";
 import type { RecordLimit } from "../../records/record.ts";

@@ -1,5 +1,5 @@
 import type { EndedRun } from "./ended-run.ts";
-import { causeOf, failureOf, isFailure } from "./failure.ts";
+import { causeOf, failureOf, isFailure } from "./failure-cause.ts";
 import { selectsRun } from "./match.ts";
 import type { RunQuery } from "./query.ts";
 import type { FailureGroup } from "./store.ts";

@@ -1,4 +1,4 @@
-import type { ShownOrigin } from "./origin.ts";
+import type { ShownOrigin } from "./limit-origin.ts";
 import type { KeyReading, KeyUsage } from "./store.ts";
 import { WINDOW_NAMES, type WindowName } from "./windows.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { z } from "zod";
 
-import { type RedisLink, redisScript } from "../redis/link.ts";
+import { type RedisLink, redisScript } from "../redis/redis-link.ts";
 import { type SharedKeys, signAsNode, verifyFromNode } from "./signature.ts";
 
 /** A node on the same Redis. */

@@ -1,8 +1,8 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { gunzip } from "node:zlib";
 
+import { REGISTRY_HOST } from "./build-messages.ts";
 import { Failure } from "./failure.ts";
-import { REGISTRY_HOST } from "./messages.ts";
 
 /** Few connections, each of which serves many requests. */
 const CONNECTIONS = 8;

@@ -9,7 +9,7 @@ const ROOT = path.join(import.meta.dirname, "../../..");
 const SOURCE = "const answer: number = 6 * 7;";
 const STRIPPED = "const answer         = 6 * 7;";
 const PROGRAM = `
-  import { strip } from ${JSON.stringify(path.join(ROOT, "src/sandbox/program/strip.ts"))};
+  import { strip } from ${JSON.stringify(path.join(ROOT, "src/sandbox/program/strip-types.ts"))};
   process.stdout.write(await strip(${JSON.stringify(SOURCE)}));`;
 
 let folder: string;

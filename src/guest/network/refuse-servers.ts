@@ -1,7 +1,7 @@
 import type dgramModule from "node:dgram";
 import { Server } from "node:net";
 
-import { notSupported } from "./errors.ts";
+import { notSupported } from "./network-errors.ts";
 
 const { defineProperty } = Object;
 const later = process.nextTick.bind(process);

@@ -5,7 +5,7 @@ import { Problem } from "../../src/errors.ts";
 import type { LimitStore } from "../../src/limits/store.ts";
 import { FailOpenLimitStore } from "../../src/limits/stores/fail-open.ts";
 import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
-import { COMMAND_MS, type RedisLink, redisScript } from "../../src/redis/link.ts";
+import { COMMAND_MS, type RedisLink, redisScript } from "../../src/redis/redis-link.ts";
 import { until } from "../contract/until.ts";
 import { readOne } from "../limits/read-one.ts";
 import { charge } from "../suites/limit-store.ts";

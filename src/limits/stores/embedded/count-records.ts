@@ -1,5 +1,5 @@
-import type { Anchor } from "../../clock.ts";
-import { FRAME_HEADER_BYTES, seal } from "./frames.ts";
+import type { Anchor } from "../../steady-clock.ts";
+import { FRAME_HEADER_BYTES, seal } from "./journal-frames.ts";
 
 /**
  * The payload of a frame is a list of records. The first byte is the kind of a record. A first byte up to `MAX_KEYS` is an

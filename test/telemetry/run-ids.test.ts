@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { RunIds } from "../../src/telemetry/runs.ts";
+import { RunIds } from "../../src/telemetry/run-ids.ts";
 
 it("the id of a run is unique, within a process and between processes", () => {
   const nodes = [new RunIds(), new RunIds(), new RunIds()];

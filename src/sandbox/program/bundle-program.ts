@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 
-import { strip } from "./strip.ts";
+import { strip } from "./strip-types.ts";
 
 /** The supported forms of import and export. The bundler rejects all other forms. */
 const IMPORT = /^import\s+(?:\{([^}]*)\}|(\w+))\s+from\s+"([^"]+)";/gm;

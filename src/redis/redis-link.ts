@@ -5,7 +5,7 @@ import type { Cluster, Redis } from "ioredis";
 import { describePlace, type RedisPlace } from "../config/redis-place.ts";
 import { Problem } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
-import { RedisBusy, Replies } from "./replies.ts";
+import { RedisBusy, Replies } from "./redis-replies.ts";
 
 /** The default time limit of a command, in milliseconds. */
 export const COMMAND_MS = 250;

@@ -12,8 +12,8 @@ import {
   WINDOW_BYTES,
 } from "../wire/messages.ts";
 import type { Budget } from "./budgets.ts";
+import { CONNECT_MS, FLUSH_MS } from "./egress-limits.ts";
 import { type Attempt, denial, failure, timedOut } from "./faults.ts";
-import { CONNECT_MS, FLUSH_MS } from "./limits.ts";
 import type { CheckedAddress } from "./policy.ts";
 import { routeTo } from "./route.ts";
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { runInThisContext } from "node:vm";
 
-import { bundle, toScript } from "../../../src/sandbox/program/bundle.ts";
+import { bundle, toScript } from "../../../src/sandbox/program/bundle-program.ts";
 import { removeTree } from "../../../src/sandbox/temp/remove-tree.ts";
 
 /** Creates a folder with these files and bundles its main.ts. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { NodeRegistry } from "../../src/nodes/registry.ts";
+import { NodeRegistry } from "../../src/nodes/node-registry.ts";
 import { type SharedKeys, signAsNode } from "../../src/nodes/signature.ts";
-import type { RedisLink } from "../../src/redis/link.ts";
+import type { RedisLink } from "../../src/redis/redis-link.ts";
 import { until } from "../contract/until.ts";
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import { testTokens } from "../tokens/support.ts";

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 
 import { SignJWT } from "jose";
 
-import { NodeCredentials, type NodeRequest } from "../../src/nodes/credential.ts";
+import { NodeCredentials, type NodeRequest } from "../../src/nodes/node-credential.ts";
 import { callerOf, type Reader, readerOf } from "../../src/nodes/reader.ts";
 import { permitsContainer, permitsVerb } from "../../src/tokens/claims.ts";
 import { testTokens } from "../tokens/support.ts";

@@ -1,8 +1,8 @@
 import { type Message, transform } from "esbuild";
 
+import type { TransformMessage } from "./build-messages.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { Failure } from "./failure.ts";
-import type { TransformMessage } from "./messages.ts";
 
 /** Names the submitted text in the source map. */
 const SOURCE = "task";

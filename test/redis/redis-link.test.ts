@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 
 import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
 import { durabilityWarnings } from "../../src/redis/durability.ts";
-import { RedisLink } from "../../src/redis/link.ts";
+import { RedisLink } from "../../src/redis/redis-link.ts";
 import { until } from "../contract/until.ts";
 import { freePort } from "../ports.ts";
 import { admitted, charge } from "../suites/limit-store.ts";

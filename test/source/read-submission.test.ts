@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
-import { readSubmission, type Submission } from "../../src/source/body.ts";
+import { readSubmission, type Submission } from "../../src/source/read-submission.ts";
 
 const LIMITS = { codeBytes: 1_000, jsonDepth: 64, sha256: null };
 const JSON_TYPE = "application/json";

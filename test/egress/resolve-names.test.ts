@@ -4,7 +4,7 @@ import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
 
-import { dnsNames, type NameResolver } from "../../src/egress/names.ts";
+import { dnsNames, type NameResolver } from "../../src/egress/resolve-names.ts";
 
 const [A, AAAA] = [1, 28];
 const [NO_ERROR, SERVER_FAILURE, NO_SUCH_NAME] = [0, 2, 3];
