@@ -33,15 +33,16 @@ export function moment(text: string | number | null | undefined): string {
   return Number.isNaN(time.getTime()) ? String(text) : time.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** A moment without its seconds, for lists. */
-export function minute(text: string | number | null | undefined): string {
-  return moment(text).replace(/(\d\d:\d\d):\d\d$/, "$1");
-}
-
 /** How long ago a moment is: `12 s ago`. */
 export function ago(text: string): string {
   const ms = Date.now() - new Date(text).getTime();
   return ms < 1_000 ? "now" : `${duration(ms)} ago`;
+}
+
+/** How far ahead a moment is, in Unix seconds: `in 3.2 h`. */
+export function ahead(seconds: number): string {
+  const ms = seconds * 1_000 - Date.now();
+  return ms <= 0 ? "ended" : `in ${duration(ms)}`;
 }
 
 /** Returns the first line of a message, without the position that the service adds. */

@@ -57,7 +57,20 @@ it("a package is refused until an administrator allows it, and then it is built 
   await allowed.getByRole("button", { name: "Allow" }).click();
   await allowed.getByText("by an administrator").waitFor();
   await page.getByLabel("Packages to build").fill("double@^1");
+  const builds = page.getByRole("region", { name: "Builds under way" });
+  await builds.getByText("No build runs or waits").waitFor();
+  const gate = Promise.withResolvers<void>();
+  // The archive of a package does not arrive, until the page has shown the build.
+  registry.instead.set("/half/-/half-1.0.0.tgz", (request, response) => {
+    void (async () => {
+      await gate.promise;
+      registry.instead.delete("/half/-/half-1.0.0.tgz");
+      response.writeHead(307, { location: request.url! }).end();
+    })();
+  });
   await page.getByRole("button", { name: "Build", exact: true }).click();
+  await builds.getByRole("listitem").filter({ hasText: "building" }).getByText("double@^1").waitFor();
+  gate.resolve();
   await page.getByText("Built double@1.0.0: 2 packages").waitFor({ timeout: 30_000 });
   await page.getByRole("region", { name: "Built packages" }).getByRole("cell", { name: "double 1.0.0" }).waitFor();
   await checkInThemes(page, "packages");

@@ -7,13 +7,15 @@ import { AllowedPackages } from "../parts/allowed-packages.tsx";
 import { BuildPackages } from "../parts/build-packages.tsx";
 import { Content } from "../parts/content.tsx";
 import { OneLock } from "../parts/one-lock.tsx";
+import { PackageBuilds } from "../parts/package-builds.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { linkTo, route } from "../route.ts";
 import { can, client } from "../session.ts";
 
 type Row = Answer["packages"][number];
 
-const EVERY_MS = 10_000;
+/** A build takes seconds. */
+const EVERY_MS = 2_000;
 const KEY_CHARS = 12;
 
 /** What code may import from npm, and the sets of packages that are built, or one of them. */
@@ -36,6 +38,7 @@ function AllPackages() {
               <AllowedPackages packages={value} onChange={list.reload} />
               {can("run") && value.npm !== "none" && <BuildPackages onBuilt={list.reload} />}
             </div>
+            {value.npm !== "none" && <PackageBuilds builds={value.builds} />}
             <section class="part" aria-label="Built packages">
               <h2>Built packages</h2>
               <Space used={value.bytes} most={value.maxBytes} />

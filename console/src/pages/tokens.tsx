@@ -1,6 +1,6 @@
 import type { Token } from "@caisson/client";
 
-import { ago, count, counted, minute } from "../format.ts";
+import { ago, ahead, count, counted, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Filter } from "../parts/filter.tsx";
@@ -87,5 +87,8 @@ const COLUMNS: readonly Column<Token>[] = [
     title: "Last used",
     cell: ({ lastUsed }) => (lastUsed === null ? "never" : <span title={lastUsed}>{ago(lastUsed)}</span>),
   },
-  { title: "Ends (UTC)", cell: ({ claims: { exp } }) => minute(exp) },
+  {
+    title: "Ends",
+    cell: ({ claims: { exp } }) => (exp === null ? "never" : <span title={`${moment(exp)} UTC`}>{ahead(exp)}</span>),
+  },
 ];

@@ -127,6 +127,6 @@ const THEME = EditorView.theme({
     backgroundColor: "var(--selection)",
   },
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--ink)", border: "1px solid var(--line)" },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "17em" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "19em" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
 });
