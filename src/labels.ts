@@ -39,7 +39,7 @@ export function isLabelName(text: string): boolean {
   return NAME.test(text) && text !== "__proto__";
 }
 
-/** The fault of an object that is no set of labels, or has more labels than allowed. */
+/** The fault of an object that is not a set of labels, or has more labels than allowed. */
 export const LABELS_FORM: string = formOf(MAX_LABELS);
 
 function formOf(most: number): string {

@@ -1,4 +1,4 @@
-/** A worker thread of Node for each run. A thread is no sandbox. */
+/** A worker thread of Node for each run. A thread is not a sandbox. */
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

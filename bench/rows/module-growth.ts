@@ -70,7 +70,7 @@ async function sampleHeap(service: MeasuredService, samples: HeapSample[], signa
 
 /**
  * Returns by how much the heap of a guest grows from the first half of its life to the second, at most. The minimum of each
- * half counts, because garbage that V8 has not yet collected is no growth.
+ * half counts, because garbage that V8 has not yet collected is not growth.
  */
 export function growthMiB(samples: readonly HeapSample[]): number {
   const growths = [...Map.groupBy(samples, ({ guest }) => guest).values()]

@@ -36,7 +36,7 @@ type QueryValue = string | number | boolean;
 const NAMES = "data query timeout modules packages file body traceparent maxResult signal retry";
 type RunRoute = "POST /api/runs/{container}";
 
-/** Returns the options. @throws {TypeError} if they are no object, or one has another name */
+/** Returns the options. @throws {TypeError} if they are not an object, or one has another name */
 export function runOptions<Options extends RecordOptions>(options: Options): Options {
   mustBeOptions(options, NAMES, 'run("acme", code, { data: { name: "you" } })');
   return options;

@@ -155,7 +155,7 @@ function mustBeRetry(retry: unknown): void {
   if (retry !== undefined) mustBeOptions(retry, "limited maxWaitMs", "retry: { limited: true, maxWaitMs: 60_000 }");
 }
 
-/** @throws {TypeError} if the value is no segment of a path. A URL with `..` would be another path. */
+/** @throws {TypeError} if the value is not a segment of a path. A URL with `..` would be another path. */
 export function segment(name: string, value: unknown): string {
   if (typeof value !== "string" || /^\.{0,2}$|\p{Cs}/u.test(value))
     throw new TypeError(`${name} must be a name, not ${JSON.stringify(value)}`);

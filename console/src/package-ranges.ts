@@ -5,7 +5,7 @@ export type Ranges = Readonly<Record<string, string>>;
  * Parses packages as a reader types them: `zod@^4, @acme/lib`.
  *
  * @returns undefined for an empty text
- * @throws {Error} if a part is no package
+ * @throws {Error} if a part is not a package
  */
 export function rangesOf(text: string): Ranges | undefined {
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");

@@ -10,7 +10,7 @@ export interface Route {
 const fragment = signal(placeOf(location.hash));
 addEventListener("hashchange", () => (fragment.value = placeOf(location.hash)));
 
-/** A token in the fragment is no place. It must not come back into the address with a change of the query. */
+/** A token in the fragment is not a place. It must not come back into the address with a change of the query. */
 function placeOf(hash: string): string {
   return hash.startsWith("#token=") ? "" : hash;
 }

@@ -94,7 +94,7 @@ export function noticeRefusal(error: unknown): void {
   if (error instanceof CaissonError && error.code === "token_invalid") signOut(error.detail ?? error.message);
 }
 
-/** @throws {Error} if the text is no token */
+/** @throws {Error} if the text is not a token */
 function jtiOf(token: string): string {
   try {
     const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");

@@ -24,7 +24,7 @@ export function shownResult({ result, resultType: type, resultEncoding, resultTr
   return { text: JSON_TYPE.test(type ?? "") ? indented(text) : text, note: cut };
 }
 
-/** Returns null for bytes that are no text. */
+/** Returns null for bytes that are not text. */
 function textOf(raw: Uint8Array, isCut: boolean): string | null {
   try {
     // The end of a cut text may be a part of a character.

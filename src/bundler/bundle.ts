@@ -99,7 +99,7 @@ function requireModule(entry: string, modules: Modules): void {
 
 /** Gives esbuild the modules of packages, which are in memory. */
 class InMemory {
-  /** The first failure that is no message of esbuild. */
+  /** The first failure that is not a message of esbuild. */
   failure: Failure | null = null;
   readonly plugin: Plugin;
   readonly #entries: readonly string[];

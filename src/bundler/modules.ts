@@ -14,7 +14,7 @@ export interface Module {
 const EXTENSIONS = ["", ".js", ".json", ".node", ".cjs", ".mjs"];
 const INDEX = ["/index.js", "/index.json", "/index.node"];
 
-/** A sub-path of `exports` that is no pattern. Its length is bounded, because an error repeats it. */
+/** A sub-path of `exports` that is not a pattern. Its length is bounded, because an error repeats it. */
 const STATED = /^\.(?:\/[\w.@-]{1,40}){0,4}$/;
 const MAX_STATED = 20;
 

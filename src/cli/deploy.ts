@@ -54,7 +54,7 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   sayNext(container, applied);
 }
 
-/** The service shows no secrets, so a secret that the file names since the latest deployment is no change. */
+/** The service shows no secrets, so a secret that the file names since the latest deployment is not a change. */
 function sayUncompared({ wanted: { name, settings }, changes }: Step): void {
   if (settings.secrets.length === 0 || changes.includes("secrets")) return;
   say(`${name}: the secrets ${settings.secrets.join(", ")} are not compared; --secrets sets them again`);

@@ -21,7 +21,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--follow": "-f",
   "-v": "--version",
 };
-/** Windows of limits, which are no flags. */
+/** Windows of limits, which are not flags. */
 const WINDOW = /^--(second|minute|hour|day|week|month)$/;
 /** Faults of the command line whose message names no form. */
 const WITHOUT_FORM = /missing required argument|too many arguments|required option|argument missing|is invalid/;

@@ -20,7 +20,7 @@ export type Evaluate = () => object | null;
  *
  * @param text without types
  * @param packages the packages that the module may import; they are evaluated with it
- * @returns null for a text that is no module or needs the loader, and for one that V8 rejects: the loader finds the fault
+ * @returns null for a text that is not a module or needs the loader, and for one that V8 rejects: the loader finds the fault
  */
 export function compileModule(text: string, url: string, packages: Packages | null): Evaluate | null {
   const body = moduleBody(text, (specifier) => isBuiltin(specifier) || (packages?.entryOf(specifier) ?? null) !== null);

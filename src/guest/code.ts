@@ -85,7 +85,7 @@ export class Code {
     if (this.#message.cachesPackages) answer(run, this.packages!.codeCache());
     else if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
-    // Known code that is no function is not executed again.
+    // Known code that is not a function is not executed again.
     else if (run.isPreflight && this.#announced !== null) run.result("null");
     else this.#evaluate(run);
   }

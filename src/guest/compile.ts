@@ -133,7 +133,7 @@ function parseStripped(codeId: number, text: string, lastValue: boolean): Parsed
   return parseStrippedModule(codeId, name, text, module, body, lastValue);
 }
 
-/** @param body why the text is no body */
+/** @param body why the text is not a body */
 export function parseStrippedModule(
   codeId: number,
   name: string,
@@ -209,7 +209,7 @@ export function codeOfStatements(
 ): ParsedCode {
   const returning = lastValue ? withReturn(body.text) : null;
   const compiled = returning && parseBody(returning.text, url);
-  // A guess that V8 rejects is no fault of the code.
+  // A guess that V8 rejects is not a fault of the code.
   if (!returning || !compiled || !isCompiled(compiled)) {
     return withUnreturned(codeOfBody(codeId, text, body), body.text, map);
   }

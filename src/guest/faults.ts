@@ -62,7 +62,7 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
   const fault: FaultMessage = { code, detail: `the task ${verb} ${what}: ${text.message}`, error: text };
   const status = statusOf(error);
   if (status !== undefined) fault.status = status;
-  // An object without a stack is no Error.
+  // An object without a stack is not an Error.
   const hint = isBare
     ? NO_ERROR
     : (hintOf(text) ??

@@ -16,7 +16,7 @@ export class GeneratedMap {
 
   /**
    * @param map the map of what was generated, from a text that begins with `headLength` further characters
-   * @param leftOutLines the lines before the generated text that are no part of it
+   * @param leftOutLines the lines before the generated text that are not part of it
    */
   constructor(map: InlineMap, headLength: number, leftOutLines: number = 0) {
     this.#map = map;

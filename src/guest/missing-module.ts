@@ -92,7 +92,7 @@ export function missingOf(fault: FaultMessage): MissingModule | undefined {
 
 /** The characters of a version, a range or a tag. */
 const RANGE = /^[\w.^~<>=|+* -]*$/;
-/** Longer names are no typing mistake. It bounds the time for a comparison. */
+/** Longer names are not typing mistakes. It bounds the time for a comparison. */
 const MAX_CHARACTERS = 64;
 
 /** Returns the module whose name differs least, if it differs by a typing mistake only. */

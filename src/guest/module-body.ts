@@ -33,7 +33,7 @@ export const DEFAULT_NAME = "$default$";
 const OWN_NAMES = /\$(?:imports|exports|default)\$/;
 /**
  * What has another meaning in a function than in a module, or may: the names of a function, comments as in HTML, and a string
- * over several lines, in which an export is no statement.
+ * over several lines, in which an export is not a statement.
  */
 const OTHERWISE = /\barguments\b|\bnew\s*\.\s*target\b|<!--|-->|\\\r?\n/;
 /** An `await` that can be a name: what follows it may continue an expression or begin the next statement. */
@@ -61,7 +61,7 @@ const SPECIFIER = new RegExp(String.raw`^(${IDENTIFIER})(?:\s+as\s+(${IDENTIFIER
 /**
  * @param text without types
  * @param isKnown whether a specifier names a built-in module, or a package of the code
- * @returns null for a text that is no module, or that needs a loader: re-exports, lists of exports, `import.meta`, imports
+ * @returns null for a text that is not a module, or that needs a loader: re-exports, lists of exports, `import.meta`, imports
  *   of submitted modules, `await` outside of functions
  */
 export function moduleBody(text: string, isKnown: (specifier: string) => boolean): ModuleBody | null {
@@ -120,7 +120,7 @@ export function moduleBody(text: string, isKnown: (specifier: string) => boolean
 
 /** A module with more imports and exports is loaded. */
 const MAX_STATEMENTS = 100;
-/** Templates, comments of several lines, and brackets, in which an import or export is no statement. */
+/** Templates, comments of several lines, and brackets, in which an import or export is not a statement. */
 const QUOTES = /`|\/\*(?:[^]*?\*\/)?|[{}()[\]]/g;
 
 /** Returns the offsets of all imports and exports, or null if the text has none or one that may be no statement. */

@@ -2,7 +2,7 @@
 const MAX_BEGINNING = 8_192;
 
 /**
- * Lines of Python that are no JavaScript: `def f(x):`, an import without quotes, a block that begins with a colon, a list
+ * Lines of Python that are not JavaScript: `def f(x):`, an import without quotes, a block that begins with a colon, a list
  * comprehension, `is None`, `elif`, `a if b else c`, `not`, `lambda`, an f-string, and a docstring.
  */
 const PYTHON: readonly RegExp[] = [

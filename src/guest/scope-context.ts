@@ -3,7 +3,7 @@ import { currentRun, type Run } from "./run.ts";
 
 const NativeError = Error;
 
-/** The word as a separate name, and not as a member of something; `...context` is no member. */
+/** The word as a separate name, and not as a member of something; `...context` is not a member. */
 const WORD = /(?<![\w$#]|(?<!\.\.)\.)context(?![\w$])/;
 /** A hoisted declaration would share the parameter. V8 rejects the others. */
 const HOISTED = /\b(?:var|function)\s+context\b/;

@@ -127,7 +127,7 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
     for (let at = 0; at < names.length; at += 1) known[known.length] = names[at]!;
   }
   const near = nearName(name, known);
-  // Names of functions resemble each other: getName is no misspelt getDate.
+  // Names of functions resemble each other: getName is not a misspelt getDate.
   if (near !== null && (name.length >= 8 || distance(name.toLowerCase(), near.toLowerCase()) < 2))
     return `Did you mean ${near}?`;
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;

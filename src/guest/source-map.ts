@@ -99,7 +99,7 @@ function jsonOf(text: string): string {
   const type = MEDIA_TYPE.exec(data.slice(0, Math.max(0, comma)));
   if (!type) return "";
   const content = data.slice(comma + 1);
-  // Text after the data means that this is no comment, or not the last line of the text.
+  // Text after the data means that this is not a comment, or not the last line of the text.
   if (type[1] !== undefined) return /^[\w+/=-]*$/.test(content) ? toText(toBytes(content, "base64")) : "";
   return /^[^\s`]*$/.test(content) ? decodeURL(content) : "";
 }

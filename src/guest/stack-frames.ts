@@ -1,6 +1,6 @@
 import { uncurry } from "../wire/uncurry.ts";
 
-/** Keeps frames of the guest's own program and of Node out of stacks: they are no part of the submitted code. */
+/** Keeps frames of the guest's own program and of Node out of stacks: they are not part of the submitted code. */
 
 type Site = NodeJS.CallSite;
 type FormatStack = (error: Error, sites: Site[]) => unknown;

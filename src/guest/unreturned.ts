@@ -9,7 +9,7 @@ const MAX_PLACES = 20;
 const MAX_CHARACTERS = 32 * 1024;
 /** A line that begins with one of these may continue the line before it. */
 const CONTINUES = /^(?:[([+\-/*.,`?:%&|^<>=]|\?\.|\?\?|&&|\|\||\+\+|--|=>|in|instanceof)/;
-/** A statement that begins with one of these is no expression, or its value is not meant. */
+/** A statement that begins with one of these is not an expression, or its value is not meant. */
 const NO_VALUE = /^(?:\{|function|class|void|delete|throw|debugger)$/;
 
 /**
@@ -67,7 +67,7 @@ export function withDefault(text: string): ReturningBody | null {
   if (!last?.startsLine) return null;
   const { at, end } = last;
   const changed = `${text.slice(0, at)}${EXPORT}${text.slice(at, end)}\n)${text.slice(end)}`;
-  // A guess that V8 rejects is no fault of the code.
+  // A guess that V8 rejects is not a fault of the code.
   return checkModule(changed) === null ? { text: changed, shift: { at, by: EXPORT.length } } : null;
 }
 
@@ -134,7 +134,7 @@ function lastValueOf(text: string, parses: (text: string) => boolean = isBody): 
  * V8 decides: what is before the statement must parse, and the statement as an expression.
  *
  * @param parses whether a text parses
- * @returns null if the last statement is no expression
+ * @returns null if the last statement is not an expression
  */
 function lastStatementOf(text: string, parses: (text: string) => boolean): LastValue | null {
   if (text.length > MAX_CHARACTERS) return null;

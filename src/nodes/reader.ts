@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Caller } from "../tokens/caller.ts";
 import { isJti, VERBS, type Verb } from "../tokens/claims.ts";
 
-/** What a node must know of the token that another node has checked. It is no credential, and has nothing secret. */
+/** What a node must know of the token that another node has checked. It is not a credential, and has nothing secret. */
 export interface Reader {
   readonly jti: string;
   /** The topmost token above it, or its own `jti`. */

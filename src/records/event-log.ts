@@ -10,7 +10,7 @@ export interface TailEvent {
 
 /** The approximate memory of an event in addition to its text. It also bounds the number of events. */
 const EVENT_BYTES = 256;
-/** Characters that are no line ends in an event stream, but that some clients split lines at. JSON does not escape them. */
+/** Characters that are not line ends in an event stream, but that some clients split lines at. JSON does not escape them. */
 const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 
 /** The latest events of one container, as text of an event stream (HTML standard, section 9.2). */

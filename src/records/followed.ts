@@ -56,7 +56,7 @@ export class Followed {
     this.flush();
     this.readers.add(reader);
     const missed = lastEventId === null ? [] : this.#log.after(lastEventId);
-    // An id without data is no event. The client then continues from here even if it has received no event.
+    // An id without data is not an event. The client then continues from here even if it has received no event.
     if (!missed?.length) reader.receive(Buffer.from(`id: ${this.#log.id}\n\n`));
     if (missed === null) reader.receive(eventBytes("lost", NOT_IN_MEMORY));
     else send(missed, [reader]);

@@ -121,7 +121,7 @@ const any = z.exactOptional(z.unknown());
 const moduleText = z
   .string("must be the text of a module")
   .refine((text) => text.isWellFormed(), "has a lone surrogate, which UTF-8 cannot hold");
-/** `__proto__` is no specifier. zod leaves it out, so it is never a module. */
+/** `__proto__` is not a specifier. zod leaves it out, so it is never a module. */
 const modulesMember = z.record(z.string().refine(isSpecifier), moduleText, {
   error: ({ code }) =>
     code === "invalid_key" ? BAD_SPECIFIER : 'must be an object such as {"./lib.ts": "..."}, or null',

@@ -97,7 +97,7 @@ export function allowsNoMore(limits: Limits = {}, others: Limits = {}): boolean 
   return WINDOW_NAMES.every((window) => (limits[window] ?? Infinity) <= (others[window] ?? Infinity));
 }
 
-/** Returns whether a timeout lets runs take no longer than another. Null is no timeout. */
+/** Returns whether a timeout lets runs take no longer than another. Null is not a timeout. */
 export function isNoLonger(timeout: string | null, other: string | null): boolean {
   if (other === null) return true;
   return timeout !== null && parseDuration(timeout) <= parseDuration(other);

@@ -50,7 +50,7 @@ export function jsxRuntime(source: string): string {
   return `${source}/jsx-runtime`;
 }
 
-/** What stands around a body, because a text with `return` is no module. */
+/** What stands around a body, because a text with `return` is not a module. */
 export const BODY_HEAD = "async function _() {";
 const BODY_TAIL = "\n}";
 /** A comment with which the author of a text chooses the functions that JSX calls. */

@@ -14,7 +14,7 @@ let service: Service;
 /** The folder of the user's settings, and the folder in which the user types. */
 let settings: string;
 let folder: string;
-/** A server that is no caisson. It keeps the tokens that it receives. */
+/** A server that is not caisson. It keeps the tokens that it receives. */
 let other: Awaited<ReturnType<typeof serveCode>>;
 
 before(async () => {

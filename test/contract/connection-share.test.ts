@@ -79,7 +79,7 @@ describe("one network that opens connections without a request", () => {
       await writeFile(key, SELF_SIGNED.key);
       return ["--tls-cert", cert, "--tls-key", key];
     });
-    // The byte is no TLS, so the service would close these connections: it gets none.
+    // The byte is not TLS, so the service would close these connections: it gets none.
     const sockets = Array.from({ length: MANY }, () => connect(service.port, "127.0.0.1"));
     for (const socket of sockets) {
       t.after(() => socket.destroy());

@@ -64,7 +64,7 @@ const MODULES = [
   "const f = (a) => a\nexport default f([1, 2].at(1))",
 ];
 
-/** Texts that are no module for a body: Node's loader decides. */
+/** Texts that are not modules for a body: Node's loader decides. */
 const OTHERS = [
   "export { a as default }; const a = 1",
   "const a = 1\nexport { a }",

@@ -194,7 +194,7 @@ function titles(): Record<string, string> {
   return Object.fromEntries(Object.entries(EXAMPLES).map(([name, { title }]) => [name, title]));
 }
 
-/** @throws {Error} if the text is no JSON */
+/** @throws {Error} if the text is not JSON */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -20,7 +20,7 @@ import {
   resource,
 } from "./route.ts";
 
-/** A token that another node signed is not stored here, so an unknown jti is no error. */
+/** A token that another node signed is not stored here, so an unknown jti is not an error. */
 function unknownJti(jti: string): readonly string[] {
   const form = isJti(jti) ? "" : " A jti is a UUID in lower case.";
   const hint = `No token with this jti is stored here. These are the limits of the service.${form} GET /api/tokens lists the stored tokens.`;

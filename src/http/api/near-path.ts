@@ -2,7 +2,7 @@ import { nearest } from "../../nearest.ts";
 
 /** The paths of runs. The listener answers them before the API. */
 const RUN_PATHS = ["/api/run/:container", "/api/run/:container/:name"];
-/** A longer path is no misspelling, and its comparison would take time. */
+/** A longer path is not a misspelling, and its comparison would take time. */
 const MAX_CHARS = 200;
 const MAX_SEGMENTS = 8;
 /** Mistakes that cost more than this are not the same path any more. */

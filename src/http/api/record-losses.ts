@@ -10,7 +10,7 @@ export function recordLosses({
   const losses: Record<string, object> = {};
   const all = { history: recordStore.losses, usage: usage.losses, audit: audit.losses, logDrain: drain?.losses };
   for (const [kind, found] of Object.entries(all)) {
-    // Members that are 0, null or an empty list are no loss.
+    // Members that are 0, null or an empty list are not a loss.
     const lost = Object.entries(found ?? {}).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
     if (lost.length > 0) losses[kind] = Object.fromEntries(lost);
   }

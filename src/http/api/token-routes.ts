@@ -60,7 +60,7 @@ export function serveTokens(api: Api, dependencies: ApiDependencies): void {
       const first = await tokens.revoke(jti, by.jti, jti === by.jti ? by.exp : null);
       // Revocations have no rate limit, and all ancestors can repeat them. Repetitions must not add lines to the log.
       if (first) await audit(call, dependencies, "token revoked", caller, { token: jti });
-      // A token that another node signed may not be stored here, so an unknown jti is no error.
+      // A token that another node signed may not be stored here, so an unknown jti is not an error.
       const isKnown = jti === by.jti || (await tokens.store.issued(jti)) !== undefined;
       return json(200, { jti, revoked: true }, isKnown ? [] : UNKNOWN_JTI);
     },

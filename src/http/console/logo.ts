@@ -9,7 +9,7 @@ export interface Logo {
   readonly bytes: Buffer;
 }
 
-/** @throws {Error} if the file cannot be read, or is no SVG or PNG of at most 64 KiB; the message has the flag */
+/** @throws {Error} if the file cannot be read, or is not an SVG or PNG of at most 64 KiB; the message has the flag */
 export async function readLogo(file: string | null): Promise<Logo | null> {
   if (file === null) return null;
   const type = typeOf(file);

@@ -19,7 +19,7 @@ export interface ReceivedMessage {
   readonly release: () => void;
 }
 
-/** @throws {Problem} `request_invalid` if the body is no JSON, `code_too_large`, `overloaded` */
+/** @throws {Problem} `request_invalid` if the body is not JSON, `code_too_large`, `overloaded` */
 export async function readMessage({ call, by, config, bodies }: McpCall): Promise<ReceivedMessage> {
   const limitBytes = config.codeLimit * ESCAPE_FACTOR + MAX_OTHER_BYTES;
   const tooLarge = (): Problem => {

@@ -13,7 +13,7 @@ export function noteOrigin(request: IncomingMessage, proxies: Pick<Proxies, "ori
 }
 
 /**
- * Returns the origin of the page that sends a request, or null for a client that is no page.
+ * Returns the origin of the page that sends a request, or null for a client that is not a page.
  *
  * The own origin is permitted only if no other name can lead to it. A page may let its own name resolve to the address of this
  * service, and its origin then equals the Host of its requests (DNS rebinding).

@@ -71,7 +71,7 @@ async function resultOf(
 ): Promise<RecordResult> {
   const isTruncated = isCut || bytes.length > mostBytes;
   const shown = bytes.subarray(0, mostBytes);
-  // The beginning of a JSON text is no JSON, so it is shown as a text.
+  // The beginning of a JSON text is not JSON, so it is shown as a text.
   if (isTruncated) return { bytes: shown, form: isJsonType ? "text" : "base64", isTruncated };
   const json = withoutMark(shown);
   const form = isJsonType && (await isJsonText(json, holder, isGone)) ? "json" : "base64";
