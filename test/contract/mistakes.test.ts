@@ -163,6 +163,7 @@ describe("a wrong path", () => {
       ["/api/containers/acme/start", /\/resume/],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],
+      ["/api/packages/zod", /PUT \/api\/packages\/allow\/\{entry\} permits a package/],
       ["/api/containers/acme/tasks", /GET \/api\/tasks\/\{container\}/],
       ["/api/containers/acme/logs", /GET \/api\/runs\/\{container\} lists/],
       ["/api/containers/acme/run", /POST \/api\/run\/\{container\}/],
@@ -170,7 +171,7 @@ describe("a wrong path", () => {
       ["/api/limits", /\/api\/limits\/token\/\{jti\}/],
       ["/api/limits/user/bob", /\/api\/limits\/container\/\{container\}/],
       ["/api/runs/acme/e506c653c0d4-2/logs", /\/console/],
-      ["/api/tasks/acme/hook/versions/3", /lists the versions/],
+      ["/api/tasks/acme/hook/version/3", /versions\/\{version\} has a version with its code/],
       [`/api/tokens/${JTI}/revoke`, /DELETE \/api\/tokens\/\{jti\}/],
       [`/api/tokens/${JTI}/refresh`, /does not change/],
       ["/api/secrets/acme", /PUT \/api\/tasks/],
@@ -395,6 +396,7 @@ describe("a wrong method", () => {
     ["GET", `/api/tokens/${JTI}/secrets`, /never shows secrets/],
     ["DELETE", "/api/runs/acme", /\/\{run\} cancels one run/],
     ["POST", "/api/runs/acme/hook", /\?task=\{name\}/],
+    ["POST", "/api/packages", /^PUT \/api\/packages\/allow\/\{entry\} permits a package/],
   ];
   for (const [method, target, hint] of rows) {
     it(`is answered with the request that is meant: ${method} ${target}`, async () => {

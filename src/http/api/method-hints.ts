@@ -16,6 +16,11 @@ const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonl
     hint: "A container needs no creation. PUT /api/containers/{container} sets its limits.",
   },
   {
+    methods: /^P/,
+    path: /^\/api\/packages$/,
+    hint: "PUT /api/packages/allow/{entry} permits a package, and POST /api/packages/warm builds some.",
+  },
+  {
     methods: /^POST$/,
     path: /^\/api\/containers\/[^/]+$/,
     hint: "PUT replaces all limits of the container, and PATCH changes some.",

@@ -37,6 +37,10 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "PUT /api/containers/{container} sets the limits, and GET /api/limits/container/{container} shows what is left.",
   },
   {
+    path: /^\/api\/packages\/(?!(?:allow|locks|warm)(?:\/|$))(?:@[^/]+\/)?[^/]+$/,
+    hint: "PUT /api/packages/allow/{entry} permits a package, and GET /api/packages lists those that are permitted.",
+  },
+  {
     path: /^\/api\/limits(?:\/?|\/(?!containers?\/|tokens?\/)[^/]+\/[^/]+)$/,
     hint: "The paths are /api/limits/container/{container} and /api/limits/token/{jti}.",
   },
