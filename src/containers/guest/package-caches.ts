@@ -11,10 +11,8 @@ const MAX_BYTES = 64 * 2 ** 20;
 const MAX_PER_BYTE = 4;
 /** V8 compiles a shorter artefact in a millisecond. */
 const LEAST_BYTES = 65_536;
-/** The guests that have received an artefact before its cache is worth the start of another. */
-const GUESTS = 2;
-/** The artefacts whose guests are counted. */
-const MAX_COUNTED = 1_000;
+/** The artefacts whose cache could not be made, as far as they are remembered. */
+const MAX_FAILED = 1_000;
 const OVER = new Problem("container_restarted", "the packages are compiled");
 
 /**
@@ -27,8 +25,8 @@ const OVER = new Problem("container_restarted", "the packages are compiled");
 export class PackageCaches {
   readonly #start: () => Promise<Guest>;
   readonly #caches = new ByteCache<Buffer>(MAX_BYTES);
-  /** The number of guests by the key of an artefact without a cache. The least recently counted is first. */
-  readonly #counts = new Map<string, number>();
+  /** The keys of artefacts whose cache could not be made. The first one is forgotten first. */
+  readonly #failed = new Set<string>();
   #isBusy = false;
   #isClosed = false;
 
@@ -37,18 +35,14 @@ export class PackageCaches {
     this.#start = start;
   }
 
-  /** Returns the cache of packages, or null. Makes it when several guests have needed it. */
+  /** Returns the cache of packages, or null. The first guest that needs it compiles the text itself, while the cache is made for the others. */
   of(packages: CodePackages): Buffer | null {
     const { key, artefact } = packages;
     if (artefact.length < LEAST_BYTES) return null;
     const cache = this.#caches.get(key);
     if (cache) return cache;
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.delete(key);
-    this.#counts.set(key, count);
-    if (this.#counts.size > MAX_COUNTED) this.#counts.delete(this.#counts.keys().next().value!);
     // One at a time. The next guest of another artefact asks again.
-    if (count >= GUESTS && !this.#isBusy && !this.#isClosed) void this.#make(packages);
+    if (!this.#failed.has(key) && !this.#isBusy && !this.#isClosed) void this.#make(packages);
     return null;
   }
 
@@ -60,14 +54,14 @@ export class PackageCaches {
   async #make(packages: CodePackages): Promise<void> {
     const { key, artefact } = packages;
     this.#isBusy = true;
-    this.#counts.delete(key);
     try {
       const cache = await cacheOf(packages, await this.#start());
       // An artefact has one cache, so that the share of a family applies to none.
       if (cache.length <= MAX_PER_BYTE * artefact.length) this.#caches.add(key, cache, cache.length, key);
     } catch {
       // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
-      this.#counts.set(key, Number.NEGATIVE_INFINITY);
+      this.#failed.add(key);
+      if (this.#failed.size > MAX_FAILED) this.#failed.delete(this.#failed.values().next().value!);
     } finally {
       this.#isBusy = false;
     }

@@ -30,7 +30,7 @@ async function run(caches: PackageCaches, packages: CodePackages, source: string
 }
 
 describe("the code caches of packages", () => {
-  it("are made by an unused guest when a second guest needs them, and used by the next", async () => {
+  it("are made by an unused guest when a first guest needs them, and used by the next", async () => {
     const packages = { key: "zod", artefact: await artefactOf(["zod"]) };
     const started: Guest[] = [];
     const caches = new PackageCaches(async () => {
@@ -39,8 +39,6 @@ describe("the code caches of packages", () => {
       return guest;
     });
     const source = 'import { z } from "zod"; export default z.string().parse("ok")';
-    assert.equal(await run(caches, packages, source), 'result "ok"');
-    assert.deepEqual([started.length, caches.of({ ...packages, key: "another" })], [0, null]);
     assert.equal(await run(caches, packages, source), 'result "ok"');
     await until(() => caches.of(packages) !== null, "the cache is made");
     assert.deepEqual([started.length, started[0]!.ended, started[0]!.runs], [1, true, 1]);
