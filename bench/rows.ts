@@ -8,6 +8,7 @@ import { measureGuestMemory, measureServiceMemory } from "./rows/memory.ts";
 import { measureModuleGrowth } from "./rows/module-growth.ts";
 import { measureFresh, timeNewContainers } from "./rows/new-containers.ts";
 import { measureOverload } from "./rows/overload.ts";
+import { measurePackages } from "./rows/packages.ts";
 import { measureSlowClients } from "./rows/slow-clients.ts";
 import { timeStart } from "./rows/start.ts";
 
@@ -74,6 +75,20 @@ export const ROWS: readonly Row[] = [
     ],
     needsWrk: true,
     measure: measureFresh,
+  },
+  {
+    id: "packages",
+    title: "packages of npm",
+    figures: [
+      less("addedMs", "first run of a new guest with zod, p50, more than without", "ms", { aim: 15, budget: null }),
+      less("plainMs", "first run of a new guest without packages, p50", "ms", { aim: null, budget: null }),
+      more("warmRatio", "warm runs with zod, of those without", "", { aim: 1, budget: null }),
+      less("lockMs", "warm run with zod on one connection, p50, more than without", "ms", { aim: 1, budget: 1 }),
+      less("buildMs", "first build of zod, lodash and date-fns", "ms", { aim: 3_000, budget: null }),
+    ],
+    needsWrk: true,
+    mostRounds: FEW,
+    measure: measurePackages,
   },
   {
     id: "start",
