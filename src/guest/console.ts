@@ -2,9 +2,13 @@ import { Console } from "node:console";
 import { Readable, Writable } from "node:stream";
 
 import type { LogLevel } from "../wire/messages.ts";
+import { uncurry } from "../wire/uncurry.ts";
 import { logLine } from "./logs.ts";
-import { asPrinted } from "./printed.ts";
-import { currentRun } from "./run.ts";
+import { currentRun, type Run } from "./run.ts";
+import { withoutOwnFrames } from "./stack-frames.ts";
+import { withPositions } from "./stack-positions.ts";
+
+const includes = uncurry(String.prototype as string, "includes");
 
 /** Methods whose log level differs from that of their stream. */
 const OWN_LEVEL = { debug: "debug", warn: "warn" } as const;
@@ -54,4 +58,14 @@ function sink(write: (text: string) => void): Writable {
       done();
     },
   });
+}
+
+/**
+ * Returns a text that a task printed with the positions of its stacks as thrown errors have them, and without frames of the
+ * guest's own program. Most texts have no stack and are returned as they are.
+ */
+function asPrinted(text: string, run: Run | undefined): string {
+  if (!includes(text, "task:/")) return withoutOwnFrames(text);
+  const submitted = withoutOwnFrames(text);
+  return run ? run.code.asPrinted(submitted) : withPositions(submitted);
 }

@@ -8,8 +8,7 @@ import { UsageError } from "../exits.ts";
 import { packagesOf } from "../package-flags.ts";
 import { type FileName, filesBelow, filesOfTask } from "../runs/error-lines.ts";
 import { packagesOfProject } from "../target/project-file.ts";
-import { bundle } from "./bundle-file.ts";
-import { inputsOfBundle } from "./inputs.ts";
+import { bundle, inputsOfBundle } from "./bundle-file.ts";
 
 /** The flags of `caisson run` in addition to those of every command. */
 export interface RunFlags {

@@ -1,7 +1,6 @@
 import type { TaskPosition } from "../../errors.ts";
 import type { GuestStatus } from "../../sandbox/sandbox.ts";
 import type { Guest } from "../guest/guest.ts";
-import { blockedPosition } from "./blocked-position.ts";
 
 /** What the kernel reports of a guest that does not answer. A task can forge its title. */
 export type BlockedStatus = Pick<GuestStatus, "title" | "state">;
@@ -9,6 +8,10 @@ export type BlockedStatus = Pick<GuestStatus, "title" | "state">;
 /** The fix for code that computes without a pause. */
 export const COMPUTING_HINT =
   "Perhaps a loop never ends. Otherwise give the event loop a turn in long loops: await new Promise(setImmediate).";
+
+/** A frame of a text of a task in a stack that V8 prints: the id of the code, the name of the text, line and column. */
+const FRAME =
+  /^ {4}at (?:[^\n]{0,1000} \()?task:\/(\d{1,10})(?:\.\d{1,10})?\/([\w./@-]{1,128}):(\d{1,9}):(\d{1,9})\)?$/gm;
 
 /** Returns the run that the guest names in its title (`r` and the id in base 36), or its only run, or null. */
 export function blockedRun(guest: Guest, title: string): number | null {
@@ -32,4 +35,17 @@ export async function interruptedAt(guest: Guest, run: number, { state }: Blocke
 /** Returns a position as the end of a sentence. */
 export function lineText(at: TaskPosition | null): string {
   return at === null ? "" : `, in line ${at.line}${/^task\.[jt]s$/.test(at.file) ? "" : ` of ${at.file}`}`;
+}
+
+/**
+ * Returns the position in a code at which a guest was interrupted, or null.
+ *
+ * @param stack the printed stack. A task can forge it, which changes only what its own isolation group receives.
+ */
+function blockedPosition(stack: string, codeId: number): TaskPosition | null {
+  for (const [, id, file, line, column] of stack.matchAll(FRAME)) {
+    if (Number(id) !== codeId) continue;
+    return { file: file!, line: Math.max(1, Number(line)), column: Math.max(1, Number(column)), frame: null };
+  }
+  return null;
 }
