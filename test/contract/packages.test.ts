@@ -284,7 +284,8 @@ describe("a named task", () => {
     const body = 'module.exports = () => require("@acme/tools").answer()';
     let answer = await send("PUT", "/api/tasks/acme/source", { body, headers, query });
     while (answer.status === 202) answer = await send("PUT", "/api/tasks/acme/source", { body, headers, query });
-    assert.equal(answer.status, 201, answer.text);
+    // The first request has published the task if the build took longer than it waited.
+    assert.ok([200, 201].includes(answer.status), answer.text);
     assert.equal(await versionOf("source"), 42);
     assert.equal((await put("text", { code: IMPORT })).packages, null);
     assert.equal(await versionOf("text"), "hello you");
@@ -333,7 +334,7 @@ describe("a named task", () => {
       [answer.status, answer.json()],
       [202, { container: "acme", name: "later", build: { state: "building" } }],
     );
-    assert.equal(held, 1);
+    await until(() => held === 1, "the builder asks for the archive");
     assertProblem(await send("POST", "/api/run/acme/later"), 503, "packages_building");
     gate.resolve();
     await until(async () => (await send("GET", "/api/tasks/acme/later")).status === 200, "the task is published");
