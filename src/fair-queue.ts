@@ -1,27 +1,43 @@
 /**
  * Runs asynchronous work, a few at a time. Holders take turns: in one line for all, the work of one holder would wait behind
- * all work of another.
+ * all work of another. A holder may have at most a part of the slots, so that work that does not end leaves slots to others.
  */
 export class FairQueue {
   readonly #most: number;
+  readonly #mostOfHolder: number;
   /** Waiting work by its holder. The holder with the next turn is first. */
   readonly #lines = new Map<string, (() => void)[]>();
+  /** The number of running work by its holder. */
+  readonly #runningOf = new Map<string, number>();
   #running = 0;
 
-  /** @param most the maximum number of simultaneous work */
-  constructor(most: number) {
+  /**
+   * @param most the maximum number of simultaneous work
+   * @param mostOfHolder the maximum number of one holder; the default is `most`
+   */
+  constructor(most: number, mostOfHolder: number = most) {
     this.#most = most;
+    this.#mostOfHolder = mostOfHolder;
   }
 
   /** @throws the error of the work. */
   async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
-    if (this.#running < this.#most) this.#running += 1;
+    if (this.#mayBegin(holder)) this.#begin(holder);
     else await this.#wait(holder);
     try {
       return await work();
     } finally {
-      this.#next();
+      this.#end(holder);
     }
+  }
+
+  #mayBegin(holder: string): boolean {
+    return this.#running < this.#most && (this.#runningOf.get(holder) ?? 0) < this.#mostOfHolder;
+  }
+
+  #begin(holder: string): void {
+    this.#running += 1;
+    this.#runningOf.set(holder, (this.#runningOf.get(holder) ?? 0) + 1);
   }
 
   #wait(holder: string): Promise<void> {
@@ -32,16 +48,19 @@ export class FairQueue {
     });
   }
 
-  /** Passes the slot of work that has ended to the next holder, so that newer work does not overtake. */
-  #next(): void {
-    const first = this.#lines.entries().next();
-    if (first.done) {
-      this.#running -= 1;
+  /** Passes the slot of work that has ended to the next holder that may have it, before newer work can take it. */
+  #end(holder: string): void {
+    this.#running -= 1;
+    const left = this.#runningOf.get(holder)! - 1;
+    if (left === 0) this.#runningOf.delete(holder);
+    else this.#runningOf.set(holder, left);
+    for (const [next, line] of this.#lines) {
+      if (!this.#mayBegin(next)) continue;
+      this.#begin(next);
+      this.#lines.delete(next);
+      line.shift()!();
+      if (line.length > 0) this.#lines.set(next, line);
       return;
     }
-    const [holder, line] = first.value;
-    this.#lines.delete(holder);
-    line.shift()!();
-    if (line.length > 0) this.#lines.set(holder, line);
   }
 }

@@ -41,3 +41,12 @@ it("work that fails frees its place", async () => {
   }
   assert.equal(await queue.run("a", () => Promise.resolve(1)), 1);
 });
+
+it("a holder with work that does not end leaves slots to others, and gets its own back", async () => {
+  const queue = new FairQueue(2, 1);
+  const { promise: ended, resolve: end } = Promise.withResolvers<string>();
+  const greedy = Array.from({ length: 3 }, () => queue.run("greedy", () => ended));
+  assert.equal(await queue.run("quiet", () => Promise.resolve("done")), "done");
+  end("ended");
+  assert.deepEqual(await Promise.all(greedy), ["ended", "ended", "ended"]);
+});

@@ -31,6 +31,8 @@ export interface BuildQueueOptions {
 const MAX_OF_FAMILY = 4;
 /** The most builds that wait or run. */
 const MAX_BUILDS = 64;
+/** The most transforms at once. Each takes two processes. */
+const MAX_TRANSFORMS = 4;
 /** How long a client should wait before it asks again. */
 export const RETRY_MS = 2_000;
 
@@ -40,8 +42,11 @@ export class BuildQueue {
   readonly #options: BuildQueueOptions;
   readonly #nowMs: () => number;
   readonly #builds = new FairQueue(1);
-  /** Transforms do not wait behind a build, which waits for a registry. */
-  readonly #transforms = new FairQueue(1);
+  /**
+   * Transforms do not wait behind a build, which waits for a registry. A family has one at a time: a text on which esbuild never
+   * ends holds its slot until the deadline, and must not hold those of others.
+   */
+  readonly #transforms = new FairQueue(MAX_TRANSFORMS, 1);
   /** The builds that wait or run, in the order of their orders. */
   readonly #open = new Set<OpenBuild>();
 

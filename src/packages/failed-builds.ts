@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 import { Problem } from "../errors.ts";
 
 interface Failure {
@@ -23,16 +25,23 @@ export class FailedBuilds {
 
   /** @throws {Problem} the failure of the build with this name, if it is recent */
   throwIfFailed(name: string): void {
-    const failure = this.#failures.get(name);
+    const key = keyOf(name);
+    const failure = this.#failures.get(key);
     if (failure && failure.untilMs > this.#nowMs()) throw failure.problem;
-    this.#failures.delete(name);
+    this.#failures.delete(key);
   }
 
   note(name: string, error: unknown): void {
     if (!(error instanceof Problem) || error.code === "packages_building" || !error.code.startsWith("packages_"))
       return;
-    if (this.#failures.size >= MAX_FAILURES) this.#failures.clear();
+    const oldest = this.#failures.keys().next();
+    if (this.#failures.size >= MAX_FAILURES && !oldest.done) this.#failures.delete(oldest.value);
     const forMs = error.code === "packages_unavailable" ? UNAVAILABLE_MS : FAILED_MS;
-    this.#failures.set(name, { problem: error, untilMs: this.#nowMs() + forMs });
+    this.#failures.set(keyOf(name), { problem: error, untilMs: this.#nowMs() + forMs });
   }
+}
+
+/** Returns a short key: a name may have 190 KB. */
+function keyOf(name: string): string {
+  return createHash("sha256").update(name).digest("base64");
 }

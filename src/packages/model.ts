@@ -69,7 +69,7 @@ export interface Builder {
    * @throws {Problem} `packages_not_found`, `packages_native`, `packages_too_large`, `packages_failed`, `packages_unavailable`
    */
   build(order: BuildOrder, signal: AbortSignal): Promise<Built>;
-  /** @returns JavaScript with an inline source map. @throws {Problem} `code_syntax`, `packages_unavailable` */
+  /** @returns JavaScript with an inline source map. @throws {Problem} `code_syntax`, `packages_failed`, `packages_unavailable` */
   transform(text: string, loader: Loader, holder: string): Promise<string>;
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { ByteCache } from "../byte-cache.ts";
 import { Problem } from "../errors.ts";
+import { FailedBuilds } from "./failed-builds.ts";
 import type { Builder, Loader } from "./model.ts";
 
 /** The bytes of all texts that are kept: a few hundred texts. */
@@ -16,6 +17,8 @@ export class Transforms {
   readonly #transform: Builder["transform"];
   readonly #cache: ByteCache<Made>;
   readonly #making = new Map<string, Promise<string>>();
+  /** The texts that took too long. A machine may have been busy, so they are tried again later. */
+  readonly #failed = new FailedBuilds(() => performance.now());
 
   constructor(transform: Builder["transform"], maxBytes: number = MAX_BYTES) {
     this.#transform = transform;
@@ -28,6 +31,7 @@ export class Transforms {
     const made = this.#cache.get(name);
     if (made && "rejected" in made) throw made.rejected;
     if (made) return made.text;
+    this.#failed.throwIfFailed(name);
     let making = this.#making.get(name);
     if (!making) {
       making = this.#make(name, text, loader, family).finally(() => this.#making.delete(name));
@@ -46,6 +50,7 @@ export class Transforms {
       if (error instanceof Problem && error.code === "code_syntax") {
         this.#cache.add(name, { rejected: error }, ENTRY_BYTES, family);
       }
+      this.#failed.note(name, error);
       throw error;
     }
   }
