@@ -1,11 +1,10 @@
 import { once } from "node:events";
 
-import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, REGISTRY_HOST } from "../bundler/build-messages.ts";
+import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, MAX_HEAD_BYTES, REGISTRY_HOST } from "../bundler/build-messages.ts";
 import { type Egress, NO_EGRESS } from "../egress/gateway.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess, Sandbox } from "../sandbox/sandbox.ts";
 import { answerOf } from "./guest-answer.ts";
-import { MAX_HEAD_BYTES } from "./read-answer.ts";
 import type { RegistryProxy } from "./registry-proxy.ts";
 
 const MAX_BYTES = MAX_HEAD_BYTES + MAX_ARTEFACT_BYTES;

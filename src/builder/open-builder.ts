@@ -1,4 +1,4 @@
-import type { Answer, Order } from "../bundler/build-messages.ts";
+import { type Answer, MAX_HEAD_BYTES, type Order } from "../bundler/build-messages.ts";
 import { Problem } from "../errors.ts";
 import type { BuildOrder, Builder, Built, Loader } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
@@ -6,7 +6,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { executeOrder } from "./build-guests.ts";
 import { dishonest, lockOf } from "./lock-of.ts";
 import { programText } from "./program-text.ts";
-import { MAX_HEAD_BYTES, readAnswer } from "./read-answer.ts";
+import { readAnswer } from "./read-answer.ts";
 import type { RegistryEgress } from "./registry-fetch.ts";
 import { RegistryProxy } from "./registry-proxy.ts";
 import type { Registries } from "./registry-urls.ts";
@@ -17,6 +17,8 @@ export interface BuilderOptions extends Registries {
   readonly egress: RegistryEgress;
   /** The maximum time of one build; the default is `DEADLINE_MS`. */
   readonly deadlineMs?: number;
+  /** The maximum time of one transform; the default is `TRANSFORM_MS`. */
+  readonly transformMs?: number;
   /** Returns the program of builders. A test replaces it, as a package does that takes a builder over. */
   readonly program?: () => Promise<string>;
   /** Unix milliseconds; the default is the clock of this machine. */
@@ -24,7 +26,11 @@ export interface BuilderOptions extends Registries {
 }
 
 const DEADLINE_MS = 60_000;
-const TRANSFORM_MS = 15_000;
+/**
+ * The maximum time of a transform, in milliseconds. The longest honest text takes less than a second, and two on a busy machine.
+ * esbuild needs exponential time for some short texts. Runs wait for 10 seconds, so their answer has the cause.
+ */
+const TRANSFORM_MS = 8_000;
 /** The version of the artefacts. Raise it when equal locks give other artefacts, so that the stored ones are built again. */
 const ARTEFACTS = 1;
 /** The longest text from a builder that a client receives. */
@@ -33,7 +39,7 @@ const NEWLINE = 0x0a;
 
 /** Opens the builder. Nothing is started or loaded before the first order. */
 export function openBuilder(options: BuilderOptions): Builder {
-  const { now = Date.now, deadlineMs = DEADLINE_MS } = options;
+  const { now = Date.now, deadlineMs = DEADLINE_MS, transformMs = TRANSFORM_MS } = options;
   // Looked for now: a service that gives up root may not be able to read the folder later.
   const esbuild = findEsbuild();
   const version = `${ARTEFACTS}-esbuild-${esbuild?.version ?? "none"}`;
@@ -66,8 +72,9 @@ export function openBuilder(options: BuilderOptions): Builder {
 
   const build = async (order: BuildOrder, signal: AbortSignal): Promise<Built> => {
     const late = AbortSignal.timeout(deadlineMs);
-    const whole = AbortSignal.any([signal, closing.signal, late]);
-    const proxy = new RegistryProxy(options, options.egress, whole);
+    const stopped = new AbortController();
+    const whole = AbortSignal.any([signal, closing.signal, late, stopped.signal]);
+    const proxy = new RegistryProxy(options, options.egress, whole, () => stopped.abort());
     try {
       const { head, rest } = await execute(messageOf(order, now()), proxy, deadlineMs, whole);
       if (head.is !== "built") throw dishonest();
@@ -82,10 +89,17 @@ export function openBuilder(options: BuilderOptions): Builder {
   };
 
   const transform = async (text: string, loader: Loader): Promise<string> => {
-    const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(TRANSFORM_MS)]);
-    const { head, rest } = await execute({ do: "transform", text, loader }, null, TRANSFORM_MS, signal);
-    if (head.is !== "transformed") throw dishonest();
-    return rest.toString();
+    const late = AbortSignal.timeout(transformMs);
+    const signal = AbortSignal.any([closing.signal, late]);
+    try {
+      const { head, rest } = await execute({ do: "transform", text, loader }, null, transformMs, signal);
+      if (head.is !== "transformed") throw dishonest();
+      return rest.toString();
+    } catch (error) {
+      if (!late.aborted) throw error;
+      const detail = `the text could not be made JavaScript within ${transformMs / 1_000} s`;
+      throw new Problem("packages_failed", detail, { hint: "Simplify its types and expressions.", cause: error });
+    }
   };
 
   return {

@@ -1,58 +1,117 @@
 import semver from "semver";
-import { z } from "zod";
 
-import { type Answer, FAILURE_CODES, MAX_PACKAGES } from "../bundler/build-messages.ts";
+import {
+  type Answer,
+  type BuiltPackage,
+  FAILURE_CODES,
+  type FailureCode,
+  MAX_PACKAGES,
+} from "../bundler/build-messages.ts";
 import { isPackageName } from "../package-names.ts";
-
-/** The longest first line of an answer: 200 packages with their dependencies. */
-export const MAX_HEAD_BYTES: number = 2 ** 20;
 
 const MAX_TEXT = 4_096;
 const MAX_VERSION = 128;
+const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/;
 
-const name = z.string().refine(isPackageName);
-const version = z
-  .string()
-  .max(MAX_VERSION)
-  .refine((text) => semver.valid(text) !== null);
-const key = z.string().max(MAX_VERSION + 256);
-/** The names are checked in `isWhole`, because a name such as `__proto__` is not a member for every parser. */
-const keys = z.record(z.string(), key);
+/** The longest line that is parsed without a look at its shape. The longest failure has about this length. */
+const SHORT_CHARS = 65_536;
+/** The most members of all `dependencies` and `roots` together: 200 packages that depend on 25 others each. */
+const MAX_KEYS = 5_000;
 
-const lockedPackage = z.strictObject({
-  name,
-  version,
-  integrity: z.string().regex(/^sha512-[A-Za-z0-9+/]{86}==$/),
-  dependencies: keys,
-});
-const answer = z.discriminatedUnion("is", [
-  z.strictObject({ is: z.literal("built"), packages: z.array(lockedPackage).max(MAX_PACKAGES), roots: keys }),
-  z.strictObject({ is: z.literal("transformed") }),
-  z.strictObject({
-    is: z.literal("failed"),
-    code: z.enum(FAILURE_CODES),
-    detail: z.string().max(MAX_TEXT),
-    hint: z.string().max(MAX_TEXT).nullable(),
-  }),
-]);
+type Keys = Readonly<Record<string, string>>;
 
 /** Reads the first line of a builder's answer. A builder may have been taken over. @returns null if it is not an honest answer. */
 export function readAnswer(line: string): Answer | null {
+  if (line.length > SHORT_CHARS && !isShapedAsBuilt(line)) return null;
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
     return null;
   }
-  const { data } = answer.safeParse(value);
-  if (!data) return null;
-  return data.is !== "built" || isWhole(data) ? data : null;
+  // Each check ends at the first fault. A schema that collects all faults takes a second for a hundred thousand of them.
+  if (!isObject(value)) return null;
+  switch (value["is"]) {
+    case "built":
+      return isBuilt(value) ? value : null;
+    case "transformed":
+      return hasOnly(value, ["is"]) ? (value as { is: "transformed" }) : null;
+    case "failed":
+      return isFailed(value) ? value : null;
+    default:
+      return null;
+  }
 }
 
-/** Whether each package occurs once, in order, and each key names one of them. */
-function isWhole({ packages, roots }: Extract<Answer, { is: "built" }>): boolean {
-  const known = packages.map((each) => `${each.name}@${each.version}`);
-  const all = new Set(known);
-  const named = [roots, ...packages.map(({ dependencies }) => dependencies)].flatMap((each) => Object.entries(each));
-  return all.size === packages.length && named.every(([each, target]) => isPackageName(each) && all.has(target));
+/** Whether a line has few objects and one array. Parsing 100,000 nested ones would hold up the service. */
+function isShapedAsBuilt(line: string): boolean {
+  return hasAtMost(line, "[", 1) && hasAtMost(line, "{", 2 * MAX_PACKAGES + 2);
+}
+
+function hasAtMost(text: string, character: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1))
+    if (++count > most) return false;
+  return true;
+}
+
+function isBuilt(value: Record<string, unknown>): value is Extract<Answer, { is: "built" }> {
+  if (!hasOnly(value, ["is", "packages", "roots"])) return false;
+  const { packages, roots } = value;
+  if (!Array.isArray(packages) || packages.length > MAX_PACKAGES || !packages.every(isLockedPackage)) return false;
+  return isObject(roots) && isWhole(packages, roots);
+}
+
+function isLockedPackage(value: unknown): value is BuiltPackage {
+  if (!isObject(value) || !hasOnly(value, ["name", "version", "integrity", "dependencies"])) return false;
+  const { name, version, integrity, dependencies } = value;
+  return (
+    typeof name === "string" &&
+    isPackageName(name) &&
+    isVersion(version) &&
+    isIntegrity(integrity) &&
+    isObject(dependencies)
+  );
+}
+
+function isFailed(value: Record<string, unknown>): value is Extract<Answer, { is: "failed" }> {
+  if (!hasOnly(value, ["is", "code", "detail", "hint"])) return false;
+  const { code, detail, hint } = value;
+  return FAILURE_CODES.includes(code as FailureCode) && isText(detail) && (hint === null || isText(hint));
+}
+
+/** Whether each package occurs once, and each key names one of them. */
+function isWhole(packages: readonly BuiltPackage[], roots: Record<string, unknown>): roots is Keys {
+  const all = new Set(packages.map(({ name, version }) => `${name}@${version}`));
+  if (all.size !== packages.length) return false;
+  let keys = 0;
+  for (const members of [roots, ...packages.map(({ dependencies }) => dependencies)]) {
+    for (const name in members) {
+      if (++keys > MAX_KEYS || !isPackageName(name) || !all.has(members[name] as string)) return false;
+    }
+  }
+  return true;
+}
+
+/** Whether an object has exactly these members. */
+function hasOnly(value: Record<string, unknown>, names: readonly string[]): boolean {
+  let count = 0;
+  for (const name in value) if (++count > names.length || !names.includes(name)) return false;
+  return count === names.length;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_TEXT;
+}
+
+function isVersion(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_VERSION && semver.valid(value) !== null;
+}
+
+function isIntegrity(value: unknown): value is string {
+  return typeof value === "string" && INTEGRITY.test(value);
 }

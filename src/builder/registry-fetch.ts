@@ -47,7 +47,8 @@ export class RegistryClient {
       const response = await this.#send(url, headers, signal);
       const { location } = response.headers;
       if (!REDIRECTS.has(response.statusCode!) || location === undefined) return response;
-      response.resume();
+      // Its body may be endless.
+      response.destroy();
       if (redirects === MAX_REDIRECTS) throw new RegistryFault(`redirected more than ${MAX_REDIRECTS} times`);
       url = this.#redirected(location, url);
     }

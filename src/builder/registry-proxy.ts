@@ -8,12 +8,23 @@ import { packumentUrl, type Registries, type Registry, registryOf, tarballUrl } 
 
 /** The most requests of one build: two for each of 200 packages, and as many for versions that were not picked. */
 const MAX_REQUESTS = 1_000;
+/** The most connections of one build. The bundler has eight, and opens another one when the registry breaks one. */
+const MAX_CONNECTIONS = 256;
+/** The most bytes of a request, which has a name, a version and a path. The bundler sends the next one after the answer. */
+const MAX_REQUEST_BYTES = 2_048;
 /** The most bytes of a description, as it is sent. The largest of the public registry have some ten megabytes. */
 const MAX_PACKUMENT_BYTES = 48 * 2 ** 20;
 /** The most bytes of a tarball. All packages together have at most 100 MiB unpacked. */
 const MAX_TARBALL_BYTES = 64 * 2 ** 20;
 /** The most bytes of one build. It stops a builder that was taken over from using the service's network for something else. */
 const MAX_BUILD_BYTES = 512 * 2 ** 20;
+/**
+ * A registry must send chunks of at least this size on average, in bytes, after a number of chunks of any size. Each chunk
+ * costs the service some microseconds, however small it is.
+ */
+const LEAST_CHUNK_BYTES = 64;
+const MAX_SMALL_CHUNKS = 1_024;
+const SMALL_CHUNKS = "sends its answer in chunks that are too small";
 /** The registry leaves out texts that only people read. */
 const SHORT = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8";
 const VERSION = /^\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/;
@@ -32,24 +43,40 @@ export class RegistryProxy {
   readonly #clients: Map<Registry, RegistryClient> = new Map();
   readonly #egress: RegistryEgress;
   readonly #signal: AbortSignal;
+  readonly #stopBuild: () => void;
   readonly #server: Server;
+  readonly #connections: WeakMap<Duplex, Connection> = new WeakMap();
+  #connected = 0;
   #requests = 0;
   #bytes = 0;
 
-  constructor(registries: Registries, egress: RegistryEgress, signal: AbortSignal) {
+  /** @param stopBuild ends the build of a builder that asks without end */
+  constructor(registries: Registries, egress: RegistryEgress, signal: AbortSignal, stopBuild: () => void) {
     this.#registries = registries;
     this.#egress = egress;
     this.#signal = signal;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#stopBuild = stopBuild;
+    this.#server = createServer((request, response) => void this.#receive(request, response));
   }
 
-  /** Returns a connection to this proxy. */
-  connect(): Duplex {
+  /** Returns a connection to this proxy; null if a builder has had too many. */
+  connect(): Duplex | null {
+    if (++this.#connected > MAX_CONNECTIONS) return null;
     const [mine, other] = duplexPair();
     mine.on("error", () => {});
     // A side of a pair may not notice that the other is destroyed.
     mine.on("close", () => other.destroy());
     other.on("close", () => mine.destroy());
+    const connection: Connection = { bytes: 0, isAnswering: false };
+    this.#connections.set(mine, connection);
+    const push = mine.push.bind(mine);
+    // Before Node parses them: it parses all requests of a chunk, even after the connection is destroyed.
+    mine.push = (chunk: Buffer | null) => {
+      connection.bytes += chunk?.length ?? 0;
+      if (connection.bytes <= MAX_REQUEST_BYTES) return push(chunk);
+      mine.destroy();
+      return false;
+    };
     this.#server.emit("connection", mine);
     return other;
   }
@@ -59,9 +86,25 @@ export class RegistryProxy {
     this.#server.closeAllConnections();
   }
 
+  /**
+   * Answers one request of each connection at a time, and a bounded number in all. A builder that was taken over could otherwise
+   * make the service parse and refuse requests without end.
+   */
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const connection = this.#connections.get(request.socket)!;
+    if (connection.isAnswering) return void request.socket.destroy();
+    if (++this.#requests > MAX_REQUESTS) {
+      this.tooLarge ??= `the packages need more than ${MAX_REQUESTS} requests to the registry`;
+      return this.#stopBuild();
+    }
+    connection.isAnswering = true;
+    connection.bytes = 0;
+    response.once("close", () => (connection.isAnswering = false));
+    await this.#answer(request, response);
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (++this.#requests > MAX_REQUESTS) throw new Refusal(413, `needs more than ${MAX_REQUESTS} requests`);
       const target = readTarget(request.url ?? "");
       if (!target) throw new Refusal(400, "is not a package of a registry");
       await (target.version === null ? this.#packument(target, response) : this.#tarball(target, response));
@@ -112,6 +155,7 @@ export class RegistryProxy {
     see: (chunk: Buffer) => void,
   ): Promise<void> {
     let bytes = 0;
+    let chunks = 0;
     const counted = new Transform({
       transform: (chunk: Buffer, _, done) => {
         bytes += chunk.length;
@@ -120,6 +164,8 @@ export class RegistryProxy {
         if (this.#bytes > MAX_BUILD_BYTES)
           this.tooLarge ??= `the registry sent more than ${MAX_BUILD_BYTES / 2 ** 20} MiB`;
         if (this.tooLarge !== null) return done(new RegistryFault(this.tooLarge));
+        if (++chunks > MAX_SMALL_CHUNKS && bytes < chunks * LEAST_CHUNK_BYTES)
+          return done(new RegistryFault(SMALL_CHUNKS));
         see(chunk);
         return done(null, chunk);
       },
@@ -128,6 +174,12 @@ export class RegistryProxy {
       pipeline(answer, counted, response, (error) => (error ? reject(error) : resolve()));
     });
   }
+}
+
+interface Connection {
+  /** The bytes that arrived after the head of the latest request. */
+  bytes: number;
+  isAnswering: boolean;
 }
 
 interface Target {

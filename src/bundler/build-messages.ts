@@ -58,6 +58,8 @@ export const ESBUILD_HOST = "esbuild";
 
 /** The most packages of one lock. It stops a package that depends on half of a registry. */
 export const MAX_PACKAGES = 200;
+/** The longest first line of an answer: 200 packages with the names of those on which they depend. */
+export const MAX_HEAD_BYTES: number = 2 ** 18;
 /** The most bytes of all unpacked packages. It stops archives that grow. */
 export const MAX_UNPACKED_BYTES: number = 100 * 2 ** 20;
 /** The most bytes of an artefact, each of which a guest receives, parses and holds. */

@@ -1,4 +1,4 @@
-import type { Answer, BuildMessage, Order } from "./build-messages.ts";
+import { type Answer, type BuildMessage, MAX_HEAD_BYTES, type Order } from "./build-messages.ts";
 import { bundled } from "./bundle.ts";
 import { Failure } from "./failure.ts";
 import { Modules } from "./modules.ts";
@@ -37,6 +37,9 @@ async function answerBuild(order: BuildMessage): Promise<{ head: Answer; artefac
 }
 
 function* parts(head: Answer, rest: Uint8Array): Generator<Uint8Array> {
-  yield Buffer.from(`${JSON.stringify(head)}\n`);
+  const line = Buffer.from(`${JSON.stringify(head)}\n`);
+  if (line.length > MAX_HEAD_BYTES)
+    throw new Failure("packages_too_large", "the packages depend on each other too often");
+  yield line;
   yield rest;
 }

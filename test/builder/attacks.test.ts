@@ -196,9 +196,20 @@ describe("a registry that fails", () => {
       const timer = setInterval(() => response.write(" "), 20);
       response.on("close", () => clearInterval(timer));
     });
+    // Chunks of one byte, without end.
+    away.instead.set("/crumbs", ({ socket }) => {
+      const crumbs = "1\r\na\r\n".repeat(1_000);
+      socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      const write = (): void => {
+        while (!socket.destroyed && socket.write(crumbs));
+        socket.once("drain", write);
+      };
+      write();
+    });
     const failing = await realBuilder(away);
     const codes = {
       half: /closed the connection/,
+      crumbs: /closed the connection/,
       forbidden: /refuses the request \(status 401\)/,
       busy: /answered with status 500/,
     };
@@ -327,14 +338,27 @@ describe("a builder that was taken over", () => {
           "require('node:fs').writeSync(3, 'forged'.repeat(99)); return new Promise(() => {});",
           /ended before it had an answer/,
         ],
+        ["for (;;) await get('/packument/evil');", /need more than 1000 requests/],
         [
-          "for (let asked = 0; ; asked++) if ((await get('/packument/evil')).status === 413) return reply({ is: 'failed', code: 'packages_too_large', detail: 'after ' + asked, hint: null });",
-          /after 1000/,
+          `const closed = new Promise((resolve) => net.connect(80, "registry").on("error", () => {}).on("close", resolve).resume().end("GET / HTTP/1.1\\r\\nHost:a\\r\\n\\r\\n".repeat(2_600)));
+          await closed;
+          return reply({ is: "failed", code: "packages_failed", detail: "closed", hint: null });`,
+          /^closed$/,
+        ],
+        [
+          `let text = "";
+          const twice = "GET /packument/evil HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n".repeat(2);
+          await new Promise((resolve) => net.connect(80, "registry").on("data", (chunk) => (text += chunk)).on("error", () => {}).on("close", resolve).write(twice));
+          return reply({ is: "failed", code: "packages_failed", detail: text.split("HTTP/1.1 ").length - 1 + " answered", hint: null });`,
+          /^0 answered$/,
         ],
       ];
       for (const [body, detail] of cases) {
         const hostile = await realBuilder(registry, { program: takenOver(body) });
-        await assert.rejects(buildOf(hostile, orderOf({ evil: "1" })), detail, body);
+        await assert.rejects(buildOf(hostile, orderOf({ evil: "1" })), (error: Error) => {
+          assert.match(error.message, detail, body);
+          return true;
+        });
         await hostile.close();
       }
       const looping = await realBuilder(registry, { program: takenOver("for (;;);"), deadlineMs: 1_000 });

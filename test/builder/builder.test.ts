@@ -6,6 +6,7 @@ import type { z as Zod } from "zod";
 
 import type { Problem } from "../../src/errors.ts";
 import { keyOfLock, type Builder } from "../../src/packages/model.ts";
+import { Transforms } from "../../src/packages/transforms.ts";
 import { buildOf, evaluated, openSandboxOf, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
 import { TestRegistry } from "./test-registry.ts";
 
@@ -313,6 +314,21 @@ describe("a transform", () => {
     assert.deepEqual((JSON.parse(Buffer.from(map!, "base64").toString()) as { sources: string[] }).sources, ["task"]);
     const long = await builder.transform(`const text: string = "${"x".repeat(3 * 2 ** 20)}";`, "ts", "test");
     assert.ok(long.length > 3 * 2 ** 20);
+  });
+
+  it("of a text on which esbuild does not end fails at its deadline, once for all runs of the text", async () => {
+    // esbuild reads each "a ? (b) : c =>" in two ways, and each of these contains all the rest.
+    const text = `@a class B { c = ${"0?(a):a=>".repeat(30)}a${":0".repeat(30)} }`;
+    const hasty = await realBuilder(registry, { transformMs: 1_500 });
+    let made = 0;
+    const transforms = new Transforms((...order) => {
+      made += 1;
+      return hasty.transform(...order);
+    });
+    for (let run = 0; run < 3; run++) {
+      await assert.rejects(transforms.transform(text, "ts", "test"), { code: "packages_failed" });
+    }
+    assert.equal(made, 1);
   });
 
   it("refuses text that does not parse, with the line", async () => {
