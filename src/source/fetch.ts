@@ -6,7 +6,7 @@ import { requirePinned } from "./pin.ts";
 import { Replies, type ReplyCaching, type ReplyLimits } from "./replies.ts";
 import { portOf, readTaskUrl } from "./task-url.ts";
 import { withoutPreamble } from "./text.ts";
-import { within } from "./within.ts";
+import { type TimeLimit, within } from "./within.ts";
 
 /** The limits of a fetch. `connectMs` applies to each hop, `totalMs` to all hops together. */
 export interface FetchLimits extends ReplyLimits {
@@ -68,10 +68,11 @@ export class Sources {
       return await within(
         totalMs,
         late,
-        (restart) => {
+        (time) => {
           // The wait for an answer that only another caller may have does not count, but only once for all redirects.
-          const onWaitedInVain = once(restart);
-          return this.#follow(first, host, permit, onWaitedInVain, stop.signal);
+          const restart = once(() => time.restart());
+          const own = { restart, pause: () => time.pause(), resume: () => time.resume() };
+          return this.#follow(first, host, permit, own, stop.signal);
         },
         signal,
       );
@@ -85,7 +86,7 @@ export class Sources {
     first: URL,
     host: string,
     permit: FetchPermit,
-    onWaitedInVain: () => void,
+    time: TimeLimit,
     signal: AbortSignal,
   ): Promise<FetchedSource> {
     const visited = new Set<string>();
@@ -95,7 +96,7 @@ export class Sources {
       for (let url = first; ; subject = `the redirect target of ${host}`) {
         visited.add(url.href);
         requireNamed(permit.net, url.hostname, portOf(url));
-        const reply = await this.#replies.ask(url, permit.family ?? "", onWaitedInVain, signal);
+        const reply = await this.#replies.ask(url, permit.family ?? "", time, signal);
         if (reply.location === null) return toFetchedSource(reply, url, permit);
         url = redirectTarget(reply.location, url, visited, this.#limits);
       }

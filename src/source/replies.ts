@@ -5,6 +5,7 @@ import { exchange, type ExchangeResult, type ExchangeLimits, type Reply } from "
 import { FetchFault } from "./fetch-fault.ts";
 import { SharedFetch } from "./shared-fetch.ts";
 import { portOf } from "./task-url.ts";
+import type { TimeLimit } from "./within.ts";
 import { WorkQueues } from "./work-queues.ts";
 
 export interface ReplyLimits extends ExchangeLimits {
@@ -22,7 +23,7 @@ export interface ReplyCaching extends CacheBounds {
 
 /**
  * The maximum number of simultaneous fetches of one URL. More callers wait, so that many runs do not load the code's
- * server.
+ * server. Token families take turns, so that one family does not take the URL from the others.
  */
 const MAX_FETCHES = 4;
 
@@ -32,7 +33,7 @@ interface FetchResult extends Pick<Reuse, "isForAll"> {
 
 /**
  * Fetches and caches the answers of URLs (RFC 9111, as a shared cache). Simultaneous callers of a URL share one fetch
- * if the answer allows it; otherwise each caller fetches. The service checked the claim of each caller before.
+ * if the answer allows it; otherwise each caller fetches, and token families take turns. The service checked the claim of each caller before.
  */
 export class Replies {
   readonly #policy: EgressPolicy;
@@ -40,7 +41,8 @@ export class Replies {
   readonly #maxFreshMs: number;
   readonly #nowMs: () => number;
   readonly #cache: Cache;
-  readonly #shared: Map<string, SharedFetch<FetchResult>> = new Map();
+  /** By URL. Each family has at most one that waits for its turn. */
+  readonly #shared: Map<string, Set<SharedFetch<FetchResult>>> = new Map();
   readonly #queues: WorkQueues = new WorkQueues(MAX_FETCHES);
 
   /** @param nowMs a monotonic clock. */
@@ -54,34 +56,59 @@ export class Replies {
 
   /**
    * @param family the token family of the caller
-   * @param onWaitedInVain called if the caller waited for an answer that it may not share, and now starts a fetch.
+   * @param time the time of the caller. It is restarted if the caller waited for an answer that it may not share, and now
+   *   starts a fetch. It stands still while the caller waits only for the fetches of other families.
    * @throws {FetchFault} or the error of `exchange`, or the reason of the signal.
    */
-  async ask(url: URL, family: string, onWaitedInVain: () => void, signal: AbortSignal): Promise<Reply> {
+  async ask(url: URL, family: string, time: TimeLimit, signal: AbortSignal): Promise<Reply> {
     const cached = this.#cache.get(url.href);
     if (cached && this.#isFresh(cached)) return await this.#recheck(url, cached);
-    const shared = this.#shared.get(url.href);
-    if (!shared) return (await this.#share(url, family).join(signal)).reply;
-    const result = await shared.join(signal).catch(() => null);
+    const shared = this.#joinable(url, family);
+    if (!shared) return (await this.#share(url, family).join(time, signal)).reply;
+    const result = await shared.join(time, signal).catch(() => null);
     signal.throwIfAborted();
     if (result?.isForAll) return result.reply;
-    onWaitedInVain();
-    return (await this.#fetch(url, family, signal)).reply;
+    time.restart();
+    return (await this.#fetch(url, family, time, () => {}, signal)).reply;
+  }
+
+  /** A fetch of another family that still waits is behind all fetches of that family, so others do not wait for it. */
+  #joinable(url: URL, family: string): SharedFetch<FetchResult> | undefined {
+    for (const shared of this.#shared.get(url.href) ?? []) {
+      if (shared.hasBegun || shared.family === family) return shared;
+    }
+    return undefined;
   }
 
   #share(url: URL, family: string): SharedFetch<FetchResult> {
     const { totalMs } = this.#limits;
     const late = (): unknown => new FetchFault("task_url_unreachable", `did not answer in full within ${totalMs} ms`);
+    const ofUrl = this.#shared.get(url.href) ?? new Set();
+    this.#shared.set(url.href, ofUrl);
     const onOver = (): void => {
-      if (this.#shared.get(url.href) === sharedFetch) this.#shared.delete(url.href);
+      ofUrl.delete(sharedFetch);
+      if (ofUrl.size === 0 && this.#shared.get(url.href) === ofUrl) this.#shared.delete(url.href);
     };
-    const sharedFetch = new SharedFetch((signal) => this.#fetch(url, family, signal), totalMs, late, onOver);
-    this.#shared.set(url.href, sharedFetch);
+    const sharedFetch = new SharedFetch<FetchResult>(
+      family,
+      (time, onBegin, signal) => this.#fetch(url, family, time, onBegin, signal),
+      totalMs,
+      late,
+      onOver,
+    );
+    ofUrl.add(sharedFetch);
     return sharedFetch;
   }
 
-  #fetch(url: URL, family: string, signal: AbortSignal): Promise<FetchResult> {
-    return this.#queues.run(url.href, signal, async () => {
+  #fetch(
+    url: URL,
+    family: string,
+    time: Pick<TimeLimit, "pause" | "resume">,
+    onBegin: () => void,
+    signal: AbortSignal,
+  ): Promise<FetchResult> {
+    return this.#queues.run(url.href, family, time, signal, async () => {
+      onBegin();
       // An earlier fetch of the queue may have cached an answer for all callers.
       const cached = this.#cache.get(url.href);
       if (cached && this.#isFresh(cached)) return { reply: await this.#recheck(url, cached), isForAll: true };

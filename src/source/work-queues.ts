@@ -1,9 +1,22 @@
+import { FairQueue } from "../fair-queue.ts";
+import type { TimeLimit } from "./within.ts";
+
 interface Queue {
-  running: number;
-  readonly waiting: (() => void)[];
+  readonly turns: FairQueue;
+  readonly holders: Map<string, Share>;
 }
 
-/** Limits the simultaneous work of each name. Other work of the name waits in a queue. */
+/** The work of one holder in one queue. */
+interface Share {
+  running: number;
+  /** The times of work that waits. */
+  readonly waiting: Set<Pick<TimeLimit, "pause" | "resume">>;
+}
+
+/**
+ * Limits the simultaneous work of each name. Other work of the name waits, and holders take turns. The time of waiting work
+ * stands still while no work of its holder runs: then the work waits only for other holders.
+ */
 export class WorkQueues {
   readonly #most: number;
   readonly #queues: Map<string, Queue> = new Map();
@@ -13,39 +26,44 @@ export class WorkQueues {
     this.#most = most;
   }
 
-  /** @throws the reason of the signal if it aborts before the work starts, or the error of the work. */
-  async run<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const queue = this.#queues.get(name) ?? { running: 0, waiting: [] };
+  /**
+   * @param signal work that is aborted before its turn is not started.
+   * @throws the reason of the signal, or the error of the work.
+   */
+  async run<T>(
+    name: string,
+    holder: string,
+    time: Pick<TimeLimit, "pause" | "resume">,
+    signal: AbortSignal,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const queue = this.#queues.get(name) ?? { turns: new FairQueue(this.#most), holders: new Map() };
     this.#queues.set(name, queue);
-    if (queue.running < this.#most) queue.running += 1;
-    else await waitInQueue(queue, signal);
+    const share = queue.holders.get(holder) ?? { running: 0, waiting: new Set() };
+    queue.holders.set(holder, share);
+    share.waiting.add(time);
+    if (share.running === 0) time.pause();
     try {
-      return await work();
+      return await queue.turns.run(holder, () => {
+        share.waiting.delete(time);
+        time.resume();
+        signal.throwIfAborted();
+        return runCounted(share, work);
+      });
     } finally {
-      // The slot goes to the next work of the queue, so that newer work does not overtake it.
-      const next = queue.waiting.shift();
-      if (next) next();
-      else queue.running -= 1;
-      if (queue.running === 0) this.#queues.delete(name);
+      if (share.running === 0 && share.waiting.size === 0) queue.holders.delete(holder);
+      if (queue.holders.size === 0) this.#queues.delete(name);
     }
   }
 }
 
-async function waitInQueue({ waiting }: Queue, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onAbort = (): void => {
-    const at = waiting.indexOf(resolve);
-    // The work already has its slot: the same signal ends it, and it then frees the slot.
-    if (at < 0) return;
-    waiting.splice(at, 1);
-    reject(signal.reason);
-  };
-  waiting.push(resolve);
-  signal.addEventListener("abort", onAbort, { once: true });
+async function runCounted<T>(share: Share, work: () => Promise<T>): Promise<T> {
+  share.running += 1;
+  if (share.running === 1) for (const time of share.waiting) time.resume();
   try {
-    await promise;
+    return await work();
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    share.running -= 1;
+    if (share.running === 0) for (const time of share.waiting) time.pause();
   }
 }

@@ -255,6 +255,42 @@ describe("code that many callers request at once", () => {
     }
   });
 
+  it("is fetched in turns of token families, and the wait behind another family does not count toward the time", async (context) => {
+    const held: (() => void)[] = [];
+    let isHeld = true;
+    let whole = Promise.withResolvers<void>();
+    const answer = numbered({ "cache-control": "no-store" });
+    const scene = await setup(context, (response, request) => {
+      if (!isHeld) return answer(response, request);
+      held.push(() => answer(response, request));
+      // The first fetch is alone, and later fetches arrive in groups of four.
+      if (scene.requests.length % 4 === 1) whole.resolve();
+    });
+    const arrived = async (): Promise<void> => {
+      await whole.promise;
+      whole = Promise.withResolvers<void>();
+    };
+    const getAs = async (family: string): Promise<string> => {
+      return textOf(await scene.sources.fetch(scene.url, { ...FREE, family }));
+    };
+    context.mock.timers.enable({ apis: ["setTimeout"] });
+    const greedy = Promise.allSettled(Array.from({ length: 20 }, () => getAs("greedy")));
+    await arrived();
+    held.shift()!();
+    await arrived();
+    const other = getAs("other");
+    for (let group = 0; group < 2; group += 1) {
+      context.mock.timers.tick(LIMITS.totalMs * 0.9);
+      const releases = held.splice(0);
+      isHeld = group === 0;
+      for (const release of releases) release();
+      if (isHeld) await arrived();
+    }
+    // The first fetch, and two groups.
+    assert.ok(Number(await other) <= 9, `it was answered as number ${await other}`);
+    await greedy;
+  });
+
   it("is not fetched again by waiting callers after an answer that all callers may share", async (context) => {
     const gate = holdAnswers((response) => {
       const cacheControl = scene.requests.length === 1 ? "no-store" : "max-age=30";
