@@ -247,12 +247,23 @@ export class Tasks {
       checked = change.sha256Of;
       if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
       const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
+      this.#requireValid(by);
       const record = await this.#writer.write(at, definition, lock, before, by);
       if (record === null) continue;
       this.#options.packages.pin(at, lock);
       return { task: this.#reader.parsed(record), change: newest ? "changed" : "made", dropped };
     }
     throw contended();
+  }
+
+  /**
+   * Requires that the calling token is valid: a build may take minutes, and in that time the token may be revoked or expire. The token
+   * of the task would be below it, and the task would have ended with its new version.
+   */
+  #requireValid(by: Caller): void {
+    const { verifier } = this.#tokens;
+    const state = verifier.stateOf(by);
+    if (state !== "valid") throw verifier.problem(state, by);
   }
 
   /** Computes the task after a change, and checks it. @throws {Problem} with all faults */

@@ -4,6 +4,7 @@ import { test, type TestContext } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
 import { mustBeRunnable } from "../../src/http/run/find-task.ts";
+import type { Lock } from "../../src/packages/model.ts";
 import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
 import type { TaskCode } from "../../src/tasks/task-code.ts";
 import type { Task } from "../../src/tasks/task.ts";
@@ -17,6 +18,7 @@ import { NO_PACKAGES } from "./no-packages.ts";
 
 const AT = { container: "acme", name: "task" };
 const always = (): boolean => true;
+const atOnce = (): Promise<void> => Promise.resolve();
 const ROOM = { containerTasks: 2, familyTasks: 100, familyTaskBytes: 2 ** 20 };
 const OPTIONS = { ...ROOM, codeLimit: 1_000, packages: NO_PACKAGES, admitIssue: () => Promise.resolve() };
 const limitsOfToken = { token: { day: 9 } };
@@ -116,6 +118,38 @@ test("a task below a token at the maximum depth is rejected", async (t) => {
   }
   const problem = await problemOf(() => tasks.put(AT, { code: "1" }, callerOf(claims), always));
   assert.match(`${problem.code} ${problem.message}`, /token_forbidden.*at the maximum depth/);
+});
+
+test("a token that ends while the packages of its change are built publishes nothing, also by a rollback", async (t) => {
+  const { store, tokens, tasks: before, admin } = await testTasks(t);
+  await before.put(AT, { code: "1" }, admin, always);
+  await before.put(AT, { code: "2" }, admin, always);
+  const claims = { containers: ["acme"], can: ["run", "tasks"] };
+  const lock: Lock = {
+    ...{ key: "k", ranges: {}, entries: [], roots: {}, packages: [] },
+    builder: "",
+    requestedBy: "",
+    at: 0,
+  };
+  let whileBuilt: () => Promise<unknown> = atOnce;
+  const lockOf = (): Promise<Lock> => whileBuilt().then(() => lock);
+  const packages = { ...NO_PACKAGES, lockOf, permits: { ...NO_PACKAGES.permits, named: () => lock } };
+  const tasks = new Tasks(store, tokens, { ...OPTIONS, packages, nowMs: () => tokens.clock.nowMs });
+  const refused = async (change: (by: Caller) => Promise<unknown>, end: (jti: string) => unknown): Promise<void> => {
+    const issued = await tokens.issue({ ...claims, expiresIn: "1h" }, "me");
+    whileBuilt = async () => end(issued.claims.jti);
+    assert.equal((await problemOf(() => change(callerOf(issued.claims)))).code, "token_invalid");
+    const task = await tasks.find("acme", "task");
+    assert.deepEqual([task!.version, tasks.endOf(task!).revoked], [2, false]);
+  };
+  const put = (by: Caller): Promise<unknown> => tasks.put(AT, { code: "3" }, by, always);
+  const revoke = (jti: string): Promise<unknown> => tokens.revoke(jti, "me");
+  await refused(put, revoke);
+  await refused((by) => tasks.rollBack(AT, 1, undefined, by, always), revoke);
+  await refused(put, () => (tokens.clock.nowMs += 7_200_000));
+  whileBuilt = atOnce;
+  await tasks.put(AT, { code: "3" }, admin, always);
+  assert.equal((await tasks.find("acme", "task"))!.version, 3);
 });
 
 test("a task beyond the maximum of its container is rejected, and leaves no secret behind", async (t) => {
