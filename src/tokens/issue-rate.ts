@@ -5,8 +5,8 @@ import { limitVector, type LimitVector } from "../limits/windows.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * Limits how often each family issues tokens, changes tasks, replaces secrets and restarts containers. The count is exact and shared by all nodes,
- * like the limits of runs.
+ * Limits how often each family issues tokens, changes tasks, replaces secrets, builds packages without a run and restarts containers.
+ * The count is exact and shared by all nodes, like the limits of runs.
  */
 export class IssueRate {
   readonly #store: Pick<LimitStore, "admit" | "read">;
@@ -53,7 +53,7 @@ export class IssueRate {
     const wait = Math.ceil(retryAfterMs / 1_000);
     return new Problem(
       "token_limited",
-      `the token family may issue tokens, change tasks and secrets and restart containers ${most} a minute; the next change fits in ${wait} s`,
+      `the token family may issue tokens, change tasks and secrets, build packages and restart containers ${most} a minute; the next change fits in ${wait} s`,
       {
         hint: "Use a token or a task again instead of creating another; the operator sets the rate with --family-issues.",
         retryAfterMs,

@@ -236,6 +236,8 @@ describe("what is not permitted", () => {
     const pinned = await service.issue({ containers: ["acme"], code: { sha256 } });
     assertProblem(await run(IMPORT, { packages: { greet: "1" } }, { token: pinned }), 400, "code_pinned");
     assert.equal((await run(IMPORT, {}, { token: pinned })).text, '"hello you"');
+    const warm = await send("POST", "/api/packages/warm", { json: { packages: { greet: "1" } }, token: pinned });
+    assertProblem(warm, 400, "code_pinned");
   });
 
   it("is a request with names and ranges that are none", async () => {
@@ -438,6 +440,17 @@ describe("the list of packages", () => {
     assertProblem(await send("DELETE", `/api/packages/locks/${lock.key}`), 403, "token_forbidden");
     assert.equal((await service.request("DELETE", `/api/packages/locks/${lock.key}`)).status, 200);
     assert.equal((await keysOf(service.admin)).includes(lock.key), false);
+  });
+
+  it("is built without a run only as often as a token family may change things", async () => {
+    const other = await service.issue(CUSTOMER);
+    const warm = (): Promise<Answer> => {
+      return send("POST", "/api/packages/warm", { json: { packages: { "@acme/tools": "1" } }, token: other });
+    };
+    const statuses: number[] = [];
+    for (let count = 0; count < 60; count++) statuses.push((await warm()).status);
+    assert.ok(statuses.every((status) => status === 200 || status === 202));
+    assertProblem(await warm(), 429, "token_limited");
   });
 
   it("shows the builds that run and wait: all to administrators, and to others those of their family", async () => {

@@ -96,13 +96,15 @@ describe("a token family", () => {
     const problem = assertProblem(await post(LEAF, head.token), 429, "token_limited");
     assert.match(
       problem.detail,
-      /issue tokens, change tasks and secrets and restart containers 12 times a minute; the next change fits in \d+ s/,
+      /issue tokens, change tasks and secrets, build packages and restart containers 12 times a minute; the next change fits in \d+ s/,
     );
     assert.ok(problem.retryAfterMs! > 0 && problem.retryAfterMs! <= 60_000);
     assertProblem(await put("acme-1/another", { code: "1" }, child.token), 429, "token_limited");
     // The rate is checked before anything of the request is read.
     assertProblem(await post({ ...LEAF, typo: 1 }, head.token), 429, "token_limited");
     assertProblem(await put("acme-1/another", { code: "no code" }, head.token), 429, "token_limited");
+    const warm = { json: { packages: "none" }, token: head.token };
+    assertProblem(await service.request("POST", "/api/packages/warm", warm), 429, "token_limited");
     const back = { json: { version: 1 }, token: head.token };
     assertProblem(await service.request("POST", "/api/tasks/acme-1/again/rollback", back), 429, "token_limited");
   });

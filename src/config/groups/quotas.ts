@@ -52,8 +52,8 @@ export const QUOTAS: Settings<QuotaConfig> = {
   familyIssues: one(
     "--family-issues <number>",
     60,
-    "changes that one token family makes in a minute: tokens issued, tasks changed, secrets replaced, containers " +
-      "restarted; stops a token that keeps the service busy with signatures and writes",
+    "changes that one token family makes in a minute: tokens issued, tasks changed, secrets replaced, packages " +
+      "built without a run, containers restarted; stops a token that keeps the service busy with signatures and writes",
     integer(1, 1_000_000),
   ),
   familyChecks: one(

@@ -44,7 +44,7 @@ export const warmRequest: z.ZodType<WarmRequest> = z.strictObject(
 
 /** Serves what code may import, and what is built of it. */
 export function servePackages(api: Api, dependencies: ApiDependencies): void {
-  const { packages, config } = dependencies;
+  const { packages, config, issueRate } = dependencies;
   resource(api, "/api/packages", {
     GET: async (call) => {
       const by = await authenticate(call, dependencies);
@@ -60,7 +60,11 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
     POST: async (call) => {
       const by = await authenticate(call, dependencies);
       requireVerb(by.claims, "run", "building packages");
+      requireUnpinned(by);
+      await issueRate.look(by);
       const set = setOf(await readJson(call, dependencies, by, WARM), by, dependencies);
+      // A build keeps two processes and the registry busy for seconds, and counts for no run.
+      await issueRate.admit(by);
       const waiting = { waitMs: config.packagesWait };
       try {
         const { lock, artefact } = await packages.resolve(set, askerOf(by), waiting);
@@ -112,6 +116,14 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
       await audit(call, dependencies, "package disallowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
+  });
+}
+
+/** A token that is pinned to its code runs only packages that this code names, and only its runs may build them. */
+function requireUnpinned({ claims }: Caller): void {
+  if (claims.code === null) return;
+  throw new Problem("code_pinned", "the token is pinned to its code, and builds no packages without it", {
+    hint: "Use a token without a pin.",
   });
 }
 

@@ -122,14 +122,16 @@ export const PACKAGE_OPERATIONS: readonly Operation[] = [
     id: "warmPackages",
     tag: TAG,
     summary: "Build packages before the first run that imports them",
-    description: "The token family keeps the lock for a day, as for a run. It needs the verb run.",
+    description:
+      "The token family keeps the lock for a day, as for a run. It needs the verb run, counts against `--family-issues`, and is " +
+      "refused to a token that is pinned to its code.",
     token: "required",
     body: { isRequired: true, content: jsonContent(request, { packages: { zod: "^4" } }) },
     answers: [
       ok("the packages are built", built, EXAMPLE_BUILT),
       { ...ok("the build goes on", BUILDING, { build: { state: "building" } }, 202), headers: ["Retry-After"] },
     ],
-    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, ...BUILD_ERRORS],
+    errors: [...TOKEN_ERRORS, ...BODY_ERRORS, ...BUILD_ERRORS, "code_pinned"],
   },
   {
     method: "get",
