@@ -1,6 +1,6 @@
 /**
  * Checks the direction of imports. A room may import only the rooms that are listed for it. A folder must not import the
- * folders that it is separated from. Files must not import each other in a circle.
+ * folders that it is separated from. Files must not import each other in a circle. The story of a run imports few files.
  */
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -138,6 +138,9 @@ const CLIENT = path.join("client", "src");
 /** Folders of a room that must not import another folder of the same room. */
 const APART: readonly (readonly [user: string, used: string])[] = [["src/http/api", "src/http/run"]];
 
+/** The story of a run stays readable only as long as it has few parts: the most files of this project that it may import. */
+const MOST_IMPORTS: Readonly<Record<string, number>> = { [path.join("src", "http", "run", "run.ts")]: 23 };
+
 const files = globSync(["src/**/*.ts", "client/src/**/*.ts"]);
 const importsOf = new Map(files.map((file) => [file, readImports(file)]));
 const faults = [...importsOf].flatMap(([file, targets]) => [
@@ -148,6 +151,10 @@ const faults = [...importsOf].flatMap(([file, targets]) => [
       .map((target) => `${file} imports ${target}: ${user} uses no ${used}`),
   ),
 ]);
+for (const [file, most] of Object.entries(MOST_IMPORTS)) {
+  const count = importsOf.get(file)?.length ?? 0;
+  if (count === 0 || count > most) faults.push(`${file} imports ${count} files, and may import 1 to ${most}`);
+}
 for (const circle of circles()) faults.push(`a circle of imports: ${circle.join(" -> ")}`);
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length > 0 ? 1 : 0;
