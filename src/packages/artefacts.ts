@@ -7,11 +7,13 @@ import { ByteCache } from "../byte-cache.ts";
 import { Problem } from "../errors.ts";
 import { formatSize } from "../units.ts";
 import type { Artefact, Built } from "./model.ts";
-import type { PackageStore, Pin, StoredArtefact } from "./package-store.ts";
+import type { KeptArtefact, PackageStore, Pin } from "./package-store.ts";
 
 export interface ArtefactOptions {
   /** The most bytes of all artefacts. */
   readonly maxBytes: number;
+  /** The most artefacts; the default is `MAX_ARTEFACTS`. */
+  readonly maxCount?: number | undefined;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: (() => number) | undefined;
 }
@@ -19,7 +21,9 @@ export interface ArtefactOptions {
 /** Whether the current version of a task names an artefact. */
 export type IsPinned = (pin: Pin, key: string) => boolean | Promise<boolean>;
 
-/** The part of the disk that one family may use: a family with many sets must not evict those of all others. */
+/** The most artefacts. Each also has a lock, and lists and the search for room read a row of each. */
+const MAX_ARTEFACTS = 8_000;
+/** The part of the disk, and of the number, that one family may use: a family with many sets must not evict those of all others. */
 const FAMILY_SHARE = 1 / 4;
 /** The end of the name of a file that is not whole. */
 const NEW = ".new";
@@ -31,16 +35,22 @@ export class Artefacts {
   readonly #folder: string;
   readonly #index: PackageStore;
   readonly #maxBytes: number;
+  readonly #maxCount: number;
   readonly #nowMs: () => number;
   readonly #memory = new ByteCache<Artefact>(MEMORY_BYTES);
   readonly #reads = new Map<string, Promise<Artefact | null>>();
   /** Set later, because the tasks need the packages. */
   isPinned: IsPinned = () => false;
 
-  constructor(folder: string, index: PackageStore, { maxBytes, nowMs = Date.now }: ArtefactOptions) {
+  constructor(
+    folder: string,
+    index: PackageStore,
+    { maxBytes, maxCount = MAX_ARTEFACTS, nowMs = Date.now }: ArtefactOptions,
+  ) {
     this.#folder = folder;
     this.#index = index;
     this.#maxBytes = maxBytes;
+    this.#maxCount = maxCount;
     this.#nowMs = nowMs;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     // A service that was killed may have left such files.
@@ -71,7 +81,9 @@ export class Artefacts {
   async add({ lock, artefact }: Built, family: string | null): Promise<Artefact> {
     const nowMs = this.#nowMs();
     const added = { key: lock.key, artefact };
-    await this.#makeRoom(artefact.length, family);
+    // The lock takes room too, and may be larger than the artefact.
+    const bytes = artefact.length + JSON.stringify(lock).length;
+    await this.#makeRoom(bytes, family);
     const sha256 = createHash("sha256").update(artefact).digest("hex");
     const file = this.#fileOf(lock.key);
     // A reader sees the whole file or none. Two families may store the same artefact at once.
@@ -81,7 +93,7 @@ export class Artefacts {
     this.#index.putArtefact({
       key: lock.key,
       family,
-      bytes: artefact.length,
+      bytes,
       sha256,
       lock,
       builtAt: nowMs,
@@ -112,29 +124,30 @@ export class Artefacts {
   }
 
   async #makeRoom(bytes: number, family: string | null): Promise<void> {
-    const share = this.#maxBytes * FAMILY_SHARE;
-    const { all, own } = this.#index.sizes(family);
-    let [tooMuch, ownTooMuch] = [all + bytes - this.#maxBytes, family === null ? 0 : own + bytes - share];
-    if (tooMuch <= 0 && ownTooMuch <= 0) return;
-    const oldestFirst = [...this.#index.artefacts()];
+    const { all, own, count, ownCount } = this.#index.sizes(family);
+    const whole = excess(all + bytes, this.#maxBytes, count + 1, this.#maxCount);
+    const share =
+      family === null
+        ? NONE
+        : excess(own + bytes, this.#maxBytes * FAMILY_SHARE, ownCount + 1, this.#maxCount * FAMILY_SHARE);
+    if (!isTooMuch(whole) && !isTooMuch(share)) return;
     // First those of the family: what it stores too much must not cost others.
-    const inOrder = [
-      ...oldestFirst.filter((each) => each.family === family),
-      ...oldestFirst.filter((each) => each.family !== family),
-    ];
-    for (const each of inOrder) {
+    for (const each of this.#index.leastUsed(family)) {
       const isOwn = each.family === family;
-      if (isOwn ? tooMuch <= 0 && ownTooMuch <= 0 : tooMuch <= 0) continue;
+      if (!isTooMuch(whole) && !(isOwn && isTooMuch(share))) continue;
       if (await this.#isNeeded(each)) continue;
       await this.#remove(each.key);
-      tooMuch -= each.bytes;
-      if (isOwn) ownTooMuch -= each.bytes;
+      for (const bound of isOwn ? [whole, share] : [whole]) {
+        bound.bytes -= each.bytes;
+        bound.count -= 1;
+      }
     }
-    if (ownTooMuch > 0) throw full(`the token family has at most ${formatSize(Math.floor(share))} for built packages`);
-    if (tooMuch > 0) throw full(`the service has at most ${formatSize(this.#maxBytes)} for built packages`);
+    const part = this.#maxBytes * FAMILY_SHARE;
+    if (isTooMuch(share)) throw full(`the token family has at most ${formatSize(Math.floor(part))} for built packages`);
+    if (isTooMuch(whole)) throw full(`the service has at most ${formatSize(this.#maxBytes)} for built packages`);
   }
 
-  async #isNeeded({ key }: StoredArtefact): Promise<boolean> {
+  async #isNeeded({ key }: KeptArtefact): Promise<boolean> {
     for (const pin of this.#index.pinsOf(key)) {
       if (await this.isPinned(pin, key)) return true;
       this.#index.pin(pin, null);
@@ -151,6 +164,22 @@ export class Artefacts {
   #fileOf(key: string): string {
     return path.join(this.#folder, `${key}.cjs`);
   }
+}
+
+/** By how much a bound is passed. */
+interface Excess {
+  bytes: number;
+  count: number;
+}
+
+const NONE: Excess = { bytes: 0, count: 0 };
+
+function excess(bytes: number, maxBytes: number, count: number, maxCount: number): Excess {
+  return { bytes: bytes - maxBytes, count: count - maxCount };
+}
+
+function isTooMuch({ bytes, count }: Excess): boolean {
+  return bytes > 0 || count > 0;
 }
 
 function full(detail: string): Problem {

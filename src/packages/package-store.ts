@@ -17,6 +17,17 @@ export interface StoredArtefact {
   readonly usedAt: number;
 }
 
+/** An artefact as lists show it. Its lock is not read, because it may have 256 KiB. */
+export interface ListedArtefact extends Pick<StoredArtefact, "key" | "bytes" | "builtAt" | "usedAt"> {
+  /** The version of each package that the set names. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** The number of all packages. */
+  readonly count: number;
+}
+
+/** What the room of an artefact is decided by. */
+export type KeptArtefact = Pick<StoredArtefact, "key" | "family" | "bytes">;
+
 /** A task whose current version names an artefact, as far as this node has seen. */
 export interface Pin {
   readonly container: string;
@@ -25,6 +36,8 @@ export interface Pin {
 
 /** The most locks of one family: a caller may name any number of sets. */
 const MAX_FAMILY_LOCKS = 200;
+/** The most characters of all locks of one family, of which one has up to 256 KiB. */
+const MAX_FAMILY_LOCK_CHARS = 8 * 2 ** 20;
 /** How long a lock is kept that no run uses. Runs may need it while the registry does not answer. */
 const UNUSED_MS = 30 * 86_400_000;
 /** A use is written at most so often, because each write waits for the disk. */
@@ -61,7 +74,7 @@ export class PackageStore implements PermitStore {
       this.#database.transaction(() => {
         this.#statements.putLock.run(family, request, lock.key, JSON.stringify(lock), nowMs);
         this.#statements.dropUnused.run(nowMs - UNUSED_MS);
-        this.#statements.dropOldest.run(family, family, MAX_FAMILY_LOCKS);
+        this.#statements.dropOldest.run(family, family, MAX_FAMILY_LOCKS, MAX_FAMILY_LOCK_CHARS);
       }),
     );
   }
@@ -78,22 +91,60 @@ export class PackageStore implements PermitStore {
   }
 
   putArtefact({ key, family, bytes, sha256, lock, builtAt, usedAt }: StoredArtefact): void {
-    guarded(() => this.#statements.putArtefact.run(key, family, bytes, sha256, JSON.stringify(lock), builtAt, usedAt));
+    const versions = Object.entries(lock.roots).map(([name, root]) => [name, root.slice(name.length + 1)]);
+    const shown = JSON.stringify(Object.fromEntries(versions));
+    guarded(() =>
+      this.#database.transaction(() => {
+        this.#statements.putArtefact.run(key, family, bytes, sha256, JSON.stringify(lock), builtAt, usedAt);
+        this.#statements.putShown.run(key, shown, lock.packages.length);
+      }),
+    );
   }
 
   removeArtefact(key: string): void {
-    guarded(() => this.#statements.removeArtefact.run(key));
+    guarded(() =>
+      this.#database.transaction(() => {
+        this.#statements.removeArtefact.run(key);
+        this.#statements.removeShown.run(key);
+      }),
+    );
   }
 
-  /** Yields all artefacts, the least recently used first. */
-  *artefacts(): Generator<StoredArtefact> {
-    for (const row of guarded(() => this.#statements.artefacts.all())) yield artefactOf(row);
+  /**
+   * Returns artefacts, the last used first.
+   *
+   * @param family only those that it has built, or has a lock of; null for all
+   */
+  list(family: string | null, most: number): ListedArtefact[] {
+    const { listAll, listOf } = this.#statements;
+    const rows = guarded(() => (family === null ? listAll.all(most) : listOf.all(family, family, most)));
+    return rows.map(({ key, bytes, built, used, versions, count }) => ({
+      key: String(key),
+      bytes: Number(bytes),
+      builtAt: Number(built),
+      usedAt: Number(used),
+      versions: JSON.parse(String(versions)) as Record<string, string>,
+      count: Number(count),
+    }));
   }
 
-  /** Returns the bytes of all artefacts, and of those of a family. */
-  sizes(family: string | null): { readonly all: number; readonly own: number; readonly count: number } {
-    const { all, own, count } = guarded(() => this.#statements.sizes.get(family)!);
-    return { all: Number(all), own: Number(own), count: Number(count) };
+  /** Returns the bytes of the artefacts of `list`, without its bound. */
+  listedBytes(family: string | null): number {
+    const { bytesOfAll, bytesOf } = this.#statements;
+    return Number(guarded(() => (family === null ? bytesOfAll.get() : bytesOf.get(family, family)))!["bytes"]);
+  }
+
+  /** Yields all artefacts, the least recently used first. Artefacts of the family come before all others. */
+  *leastUsed(family: string | null): Generator<KeptArtefact> {
+    for (const { key, family: owner, bytes } of guarded(() => this.#statements.leastUsed.all(family))) {
+      yield { key: String(key), family: typeof owner === "string" ? owner : null, bytes: Number(bytes) };
+    }
+  }
+
+  /** Returns the bytes and the number of all artefacts, and of those of a family. */
+  sizes(family: string | null): Record<"all" | "own" | "count" | "ownCount", number> {
+    const { all, own, count, ownCount } = guarded(() => this.#statements.sizes.get(family, family)!);
+    return { all: Number(all), own: Number(own), count: Number(count), ownCount: Number(ownCount) };
   }
 
   /** Notes that the current version of a task names an artefact; null if it names none. */
@@ -166,22 +217,33 @@ function artefactOf(row: Readonly<Record<string, unknown>>): StoredArtefact {
   };
 }
 
+/** An artefact that was stored before lists had a table of their own is shown without versions. */
+const SHOWN = `coalesce(versions, '{}') AS versions, coalesce(count, 0) AS count FROM artefacts LEFT JOIN shown USING (key)`;
+const OF_FAMILY = "(family = ? OR key IN (SELECT key FROM locks WHERE family = ?))";
+
 const STATEMENTS = {
   lock: "SELECT lock, used FROM locks WHERE family = ? AND request = ?",
   putLock: "INSERT OR REPLACE INTO locks (family, request, key, lock, used) VALUES (?, ?, ?, ?, ?)",
   useLock: "UPDATE locks SET used = ? WHERE family = ? AND request = ?",
   hasLock: "SELECT 1 FROM locks WHERE family = ? AND key = ? LIMIT 1",
   dropUnused: "DELETE FROM locks WHERE used < ?",
-  dropOldest: `DELETE FROM locks WHERE family = ? AND request NOT IN
-    (SELECT request FROM locks WHERE family = ? ORDER BY used DESC LIMIT ?)`,
+  dropOldest: `DELETE FROM locks WHERE family = ? AND request NOT IN (SELECT request FROM
+    (SELECT request, row_number() OVER latest AS place, sum(length(lock)) OVER latest AS chars FROM locks WHERE family = ?
+      WINDOW latest AS (ORDER BY used DESC, request)) WHERE place <= ? AND (place = 1 OR chars <= ?))`,
   artefact: "SELECT * FROM artefacts WHERE key = ?",
-  artefacts: "SELECT * FROM artefacts ORDER BY used, key",
+  listAll: `SELECT key, bytes, built, used, ${SHOWN} ORDER BY used DESC, key LIMIT ?`,
+  listOf: `SELECT key, bytes, built, used, ${SHOWN} WHERE ${OF_FAMILY} ORDER BY used DESC, key LIMIT ?`,
+  bytesOfAll: "SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts",
+  bytesOf: `SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts WHERE ${OF_FAMILY}`,
+  leastUsed: "SELECT key, family, bytes FROM artefacts ORDER BY family IS NOT ?, used, key",
+  putShown: "INSERT OR REPLACE INTO shown (key, versions, count) VALUES (?, ?, ?)",
+  removeShown: "DELETE FROM shown WHERE key = ?",
   putArtefact:
     "INSERT OR REPLACE INTO artefacts (key, family, bytes, sha256, lock, built, used) VALUES (?, ?, ?, ?, ?, ?, ?)",
   useArtefact: "UPDATE artefacts SET used = ? WHERE key = ?",
   removeArtefact: "DELETE FROM artefacts WHERE key = ?",
   sizes: `SELECT coalesce(sum(bytes), 0) AS "all", coalesce(sum(CASE WHEN family = ? THEN bytes END), 0) AS own,
-    count(*) AS count FROM artefacts`,
+    count(*) AS count, count(CASE WHEN family = ? THEN 1 END) AS ownCount FROM artefacts`,
   pin: "INSERT OR REPLACE INTO pins (container, name, key) VALUES (?, ?, ?)",
   unpin: "DELETE FROM pins WHERE container = ? AND name = ?",
   pins: "SELECT container, name FROM pins WHERE key = ?",
@@ -207,6 +269,8 @@ const DEFINITION: DatabaseDefinition<Statement> = {
     key TEXT PRIMARY KEY, family TEXT, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL, lock TEXT NOT NULL,
     built INTEGER NOT NULL, used INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX IF NOT EXISTS artefacts_used ON artefacts (used, key);
+  CREATE TABLE IF NOT EXISTS shown (key TEXT PRIMARY KEY, versions TEXT NOT NULL, count INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS pins (
     container TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (container, name)
   ) STRICT;

@@ -6,7 +6,7 @@ import type { BuildQueue } from "./build-queue.ts";
 import { requireOrdered } from "./check-built.ts";
 import { FailedBuilds } from "./failed-builds.ts";
 import { type Artefact, keyOfLock, type Lock, type PackageSet } from "./model.ts";
-import type { PackageStore, Pin, StoredArtefact } from "./package-store.ts";
+import type { ListedArtefact, PackageStore, Pin, StoredArtefact } from "./package-store.ts";
 import type { PermitStore } from "./permit-store.ts";
 import { Permits } from "./permits.ts";
 import type { PackagePolicy } from "./policy.ts";
@@ -39,7 +39,7 @@ export interface PackagesOptions {
 /** How long inline code keeps the versions that it got. */
 const LOCK_MS = 86_400_000;
 /** The most sets of a list. */
-const MAX_LISTED = 1_000;
+const MAX_LISTED = 200;
 /** The memory for locks. */
 const LOCK_BYTES = 16 * 2 ** 20;
 /** The estimated memory of a lock for each of its packages. */
@@ -76,9 +76,8 @@ export class Packages {
 
   /** Returns the sets that are built, the last used first. @param family only those of this family; null for all */
   stored(family: string | null): { readonly packages: readonly object[]; readonly bytes: number } {
-    const all = [...this.#store.artefacts()].filter((each) => family === null || this.#isOf(each, family)).toReversed();
-    const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
-    return { packages: all.slice(0, MAX_LISTED).map(shown), bytes };
+    const listed = this.#store.list(family, MAX_LISTED);
+    return { packages: listed.map(shown), bytes: this.#store.listedBytes(family) };
   }
 
   /** Returns the builds of this node that run or wait. @param family as of `stored` */
@@ -255,12 +254,11 @@ export class Packages {
   }
 }
 
-function shown({ key, lock, bytes, builtAt, usedAt }: StoredArtefact): object {
-  const versions = Object.entries(lock.roots).map(([name, root]) => [name, root.slice(name.length + 1)]);
+function shown({ key, versions, count, bytes, builtAt, usedAt }: ListedArtefact): object {
   return {
     lock: key,
-    versions: Object.fromEntries(versions) as object,
-    count: lock.packages.length,
+    versions,
+    count,
     bytes,
     builtAt: new Date(builtAt).toISOString(),
     usedAt: new Date(usedAt).toISOString(),

@@ -77,9 +77,9 @@ export interface TestPackages {
 export async function testPackages(
   t: TestContext,
   versions: Record<string, string[]>,
-  options: { readonly maxBytes?: number; readonly policy?: PackagePolicy } = {},
+  options: { readonly maxBytes?: number; readonly maxCount?: number; readonly policy?: PackagePolicy } = {},
 ): Promise<TestPackages> {
-  const { maxBytes = 2 ** 20, policy = { mode: "any", allow: [] } } = options;
+  const { maxBytes = 2 ** 20, maxCount, policy = { mode: "any", allow: [] } } = options;
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-packages-"));
   const builder = new FakeBuilder(versions);
   const clock = { nowMs: 1_800_000_000_000 };
@@ -88,7 +88,7 @@ export async function testPackages(
   const make = (): { store: PackageStore; packages: Packages } => {
     const store = PackageStore.open(path.join(folder, "packages.sqlite"));
     open.push(store);
-    const artefacts = new Artefacts(path.join(folder, "packages"), store, { maxBytes, nowMs });
+    const artefacts = new Artefacts(path.join(folder, "packages"), store, { maxBytes, maxCount, nowMs });
     const queue = new BuildQueue(builder, { timeMs: 60_000 });
     const bounds = { policy, minAgeMs: 0, nowMs, permitStore: store };
     return { store, packages: new Packages(store, artefacts, queue, bounds) };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
@@ -18,6 +19,10 @@ const DAY_MS = 86_400_000;
 
 const exact = (zod: string): PackageSet => ({ ranges: { zod }, entries: ["zod"] });
 const rootOf = ({ lock }: Prepared): string => lock.roots["zod"]!;
+
+function versionsIn({ packages }: { readonly packages: readonly object[] }): string[] {
+  return (packages as { versions: Record<string, string> }[]).flatMap(({ versions }) => Object.values(versions));
+}
 
 /** Returns the code of the problem that a call fails with. */
 async function codeOf(call: () => unknown): Promise<string> {
@@ -177,7 +182,8 @@ describe("the store of artefacts", () => {
   const many = { zod: Array.from({ length: 20 }, (_, at) => `4.${at}.0`) };
 
   test("removes the least recently used first, of the family that takes more than its share", async (t) => {
-    const { packages, builder, clock } = await testPackages(t, many, { maxBytes: 1_000 });
+    const { packages, builder, clock } = await testPackages(t, many, { maxBytes: 100_000 });
+    builder.bytes = 10_000;
     const other = await packages.resolve(exact("4.9.0"), B, WAIT);
     const locks: Lock[] = [];
     for (let at = 0; at < 4; at++) {
@@ -190,8 +196,40 @@ describe("the store of artefacts", () => {
     assert.equal(builder.orders.length, 5);
   });
 
+  test("has a bound on the number of artefacts, of which a family has a quarter", async (t) => {
+    const { packages, clock } = await testPackages(t, many, { maxCount: 8 });
+    await packages.resolve(exact("4.9.0"), B, WAIT);
+    for (let at = 0; at < 4; at++) {
+      clock.nowMs += 1;
+      await packages.resolve(exact(`4.${at}.0`), A, WAIT);
+    }
+    assert.deepEqual(versionsIn(packages.stored(A.family)), ["4.3.0", "4.2.0"]);
+    assert.deepEqual(versionsIn(packages.stored(B.family)), ["4.9.0"]);
+  });
+
+  test("lists what a family has without a look at the locks, which may be large", async (t) => {
+    const { packages, folder } = await testPackages(t, VERSIONS);
+    await packages.resolve(ZOD, A, WAIT);
+    await packages.resolve({ ranges: { lodash: "4" }, entries: ["lodash"] }, B, WAIT);
+    using database = new DatabaseSync(path.join(folder, "packages.sqlite"));
+    database.exec("UPDATE artefacts SET lock = 'not JSON'");
+    assert.deepEqual(versionsIn(packages.stored(A.family)), ["4.1.0"]);
+    assert.equal(packages.stored(null).packages.length, 2);
+  });
+
+  test("bounds the size of the locks of a family, and keeps those of others", async (t) => {
+    const { packages, store, clock } = await testPackages(t, VERSIONS);
+    const { lock } = await packages.resolve(ZOD, B, WAIT);
+    const large: Lock = { ...lock, requestedBy: "x".repeat(2 ** 20) };
+    for (let at = 0; at < 10; at++) store.putLock("a", `set ${at}`, large, clock.nowMs + at);
+    const kept = Array.from({ length: 10 }, (_, at) => store.lock("a", `set ${at}`, clock.nowMs) !== null);
+    assert.deepEqual(kept, [false, false, false, true, true, true, true, true, true, true]);
+    assert.notEqual(await packages.known(ZOD, B), null);
+  });
+
   test("removes no artefact that the current version of a task names", async (t) => {
-    const { packages } = await testPackages(t, many, { maxBytes: 1_000 });
+    const { packages, builder } = await testPackages(t, many, { maxBytes: 100_000 });
+    builder.bytes = 10_000;
     const tasks = new Map<string, Lock>();
     packages.artefacts.isPinned = ({ name }, key) => packages.names(tasks.get(name) ?? null, key);
     for (const name of ["one", "two"]) {
