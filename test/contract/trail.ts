@@ -1,7 +1,8 @@
-import { closeSync, lstatSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 
+import { pathOnMount } from "../../src/sandbox/temp/path-on-mount.ts";
 import { processTag } from "../../src/sandbox/temp/process-tag.ts";
 import type { Home } from "./service.ts";
 
@@ -36,11 +37,16 @@ export interface Trace {
  */
 export class Trail {
   readonly #home: Home;
+  /** The folders of the home, and their names as the sources of mounts. */
+  readonly #folders: readonly string[];
   /** Includes this process, because a test may start guests without a service. */
   readonly #seen: Set<string> = new Set([processTag("")]);
 
   constructor(home: Home) {
     this.#home = home;
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8");
+    const folders = [home.tmp, home.data];
+    this.#folders = [...new Set([...folders, ...folders.map((folder) => pathOnMount(folder, mounts))])];
   }
 
   /** Returns the processes that live now, and remembers them to find their control groups after they have ended. */
@@ -101,16 +107,15 @@ export class Trail {
     const links = [link("root"), link("cwd")];
     // A process without a separate namespace has the mounts of this process.
     const mounts = link("ns/mnt") === OWN_MOUNTS ? "" : read("mountinfo");
-    const { data, tmp } = this.#home;
     const sources = [command, environment, ...links, mounts];
-    const isOwn = [tmp, data].some((folder) => sources.some((text) => text.includes(folder)));
+    const isOwn = this.#folders.some((folder) => sources.some((text) => text.includes(folder)));
     if (!isOwn) return null;
     const stat = read("stat");
     if (!isAlive(stat)) return null;
     const isFirst = /^NSpid:.*\t1$/m.test(read("status"));
     const isBubblewrap = command.includes("--unshare-user");
     const isStub = /^[^\0]*\/stub\0/.test(command);
-    const isConfined = links.some((place) => place.startsWith(tmp));
+    const isConfined = links.some((place) => place.startsWith(this.#home.tmp));
     const isGuest = isFirst || isConfined;
     const kind =
       isStub || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";

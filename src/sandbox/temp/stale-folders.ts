@@ -1,7 +1,8 @@
-import { lstat, readdir, readFile } from "node:fs/promises";
+import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 
 import { isStale } from "./liveness.ts";
+import { pathOnMount } from "./path-on-mount.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /**
@@ -31,10 +32,11 @@ async function isOwn(file: string): Promise<boolean> {
  * For a guest only the list of mounts is used, because a guest can forge its command line.
  */
 async function killUsersOf(file: string): Promise<void> {
+  const source = pathOnMount(await realpath(file), await readFile("/proc/self/mountinfo", "utf8"));
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const read = (name: string): Promise<string> => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "");
-    const isUser = (await Promise.all([read("cmdline"), read("mountinfo")])).some((text) => text.includes(`${file}/`));
-    if (isUser) killProcess(Number(pid));
+    const [command, mounts] = await Promise.all([read("cmdline"), read("mountinfo")]);
+    if (command.includes(`${file}/`) || mounts.includes(`${source}/`)) killProcess(Number(pid));
   }
 }
 

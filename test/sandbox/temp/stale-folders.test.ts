@@ -62,6 +62,33 @@ it("the folder of an ended service is removed, and a guest that it was starting 
   assert.equal(existsSync(folder), false);
 });
 
+/** A separate file system, so that the source of a mount differs from the path of its folder. */
+const MOUNTED = "/dev/shm";
+const skipMounted =
+  (!existsSync(MOUNTED) && `there is no ${MOUNTED}`) ||
+  (spawnSync("unshare", ["--map-root-user", "--mount", "true"]).status !== 0 && "this process cannot mount");
+
+it(
+  "a guest of an ended service is killed by its mounts, also if the folder is below a mount of the machine",
+  { skip: skipMounted },
+  async (t) => {
+    const parent = await mkdtemp(path.join(MOUNTED, "caisson-stale-"));
+    t.after(() => rm(parent, { recursive: true, force: true }));
+    const folder = await runFolder(parent, `${PREFIX}${await deadPid()}-1-x`);
+    const mounts = "mount --bind program/guest /mnt && cd / && echo mounted && read waits";
+    const child = spawn("unshare", ["--map-root-user", "--mount", "sh", "-c", mounts], {
+      cwd: folder,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    t.after(() => child.kill("SIGKILL"));
+    const exited = once(child, "exit");
+    await once(child.stdout, "data");
+    await removeStaleFolders(parent, PREFIX);
+    child.stdin.end();
+    assert.deepEqual(await exited, [null, "SIGKILL"]);
+  },
+);
+
 it("the folder of an ended service is removed even if another process has its id", async (t) => {
   const parent = await makeFolder(t);
   const [own, other] = await Promise.all(
