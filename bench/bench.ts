@@ -20,7 +20,6 @@ export class Bench implements AsyncDisposable {
   readonly seconds: number;
   readonly isQuick: boolean;
   readonly #flags: readonly string[];
-  readonly #warmed: Set<string> = new Set();
   readonly #closers = new AsyncDisposableStack();
   #bare: Promise<Measured> | null = null;
   #shared: Promise<MeasuredService> | null = null;
@@ -54,12 +53,12 @@ export class Bench implements AsyncDisposable {
     return service;
   }
 
-  /** Loads a server for a second before its first measurement, because V8 compiles what is called often. */
+  /**
+   * Loads a server for a second before each measurement. V8 compiles what is called often, and an idle service gives memory
+   * back: after that it has to compile again.
+   */
   async warmUp(url: string, options: Load): Promise<void> {
-    const key = JSON.stringify([url, options.prefix, options.code]);
-    if (this.#warmed.has(key)) return;
     await load(url, { ...options, seconds: 1 });
-    this.#warmed.add(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
