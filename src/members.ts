@@ -96,7 +96,28 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   permissions: "can",
   source: "code",
   script: "code",
+  content: "code",
+  files: "modules",
+  dependencies: "packages",
+  npm: "packages",
+  libraries: "packages",
   env: "params",
+  egress: "net",
+  network: "net",
+  internet: "net",
+  hosts: "net",
+  domains: "net",
+  schema: "input",
+  inputschema: "input",
+  quota: "limits",
+  quotas: "limits",
+  ratelimit: "limits",
+  ratelimits: "limits",
+  tags: "labels",
+  name: "description",
+  title: "description",
+  comment: "description",
+  note: "description",
   // Of queries.
   from: "since",
   to: "until",
@@ -116,7 +137,8 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 };
 
 function meant(key: string, known: readonly string[]): string {
-  const other = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key]! : "";
+  const name = key.toLowerCase();
+  const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name]! : "";
   return known.includes(other) ? `; did you mean ${other}?` : didYouMean(key, known);
 }
 

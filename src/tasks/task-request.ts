@@ -61,9 +61,36 @@ export function readTaskRequest(input: unknown, codeLimit: number): ReadTask {
 
 /** Explains members that tasks of other services have. */
 function detailOfOther(member: string): string | null {
-  if (!/^(?:cron|crontab|schedules?|interval|every)$/i.test(member)) return null;
-  return "is not a known member, because the service has no schedule; let cron call /api/run/{container}/{name}";
+  const other = OF_OTHERS.find(({ names }) => names.test(member));
+  return other ? `is not a known member${other.instead}` : null;
 }
+
+const OF_OTHERS: readonly { readonly names: RegExp; readonly instead: string }[] = [
+  {
+    names: /^(?:cron|crontab|schedules?|interval|every)$/i,
+    instead: ", because the service has no schedule; let cron call /api/run/{container}/{name}",
+  },
+  { names: /^name$/i, instead: "; the path has the name of the task" },
+  {
+    names: /^(?:auth|authentication|authorization|anonymous|private|access|token)$/i,
+    instead: '; "public": true lets callers without a token run the task, and otherwise a call needs one',
+  },
+  {
+    names: /^(?:web)?hook$/i,
+    instead: '; callers reach each task at /api/run/{container}/{name}, and with "public": true they need no token',
+  },
+  { names: /^(?:http)?methods?$/i, instead: "; a task receives every method, and reads context.method" },
+  { names: /^(?:cors|origins?|alloworigins?)$/i, instead: "; pages of every origin may call a task" },
+  { names: /^(?:memory|mem|ram)\w*$/i, instead: "; the operator sets --memory-limit, for all containers" },
+  { names: /^cpus?\w*$/i, instead: "; the operator sets --cpu-limit, for all containers" },
+  { names: /^(?:max)?concurrency$/i, instead: "; the operator sets --concurrency, for all containers" },
+  { names: /^(?:runtime|image|engine|node)$/i, instead: "; all code runs in the Node of the service" },
+  { names: /^(?:retry|retries|attempts)$/i, instead: "; a call runs the code once, and the caller repeats it" },
+  {
+    names: /^(?:handler|main|entry|entrypoint)$/i,
+    instead: "; the code itself exports what runs: export default (context) => ...",
+  },
+];
 
 /** The members of `POST /api/tasks/{container}/{name}/rollback`. */
 export interface RollBackMembers {

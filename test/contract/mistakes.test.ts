@@ -161,6 +161,16 @@ describe("a wrong path", () => {
       ["/api/logs/acme", /GET \/api\/runs\/\{container\} lists the runs/],
       ["/api/containers/acme/stop", /\/suspend refuses new runs; with \?now=true/],
       ["/api/containers/acme/start", /\/resume/],
+      ["/api/containers/acme/unsuspend", /\/resume permits runs again/],
+      ["/api/containers/acme/deactivate", /\/suspend refuses new runs/],
+      ["/api/containers/acme/reload", /\/restart replaces the guests/],
+      ["/api/containers/acme/reset", /DELETE \/api\/limits\/container\/\{container\} resets the counts/],
+      ["/api/containers/acme/remove", /^DELETE \/api\/containers\/\{container\} removes limits, labels/],
+      ["/api/containers/acme/create", /needs no creation/],
+      ["/api/containers/acme/labels", /^PATCH \/api\/containers\/\{container\} sets them: \{"labels"/],
+      ["/api/containers/acme/secrets/KEY", /belong to a task, with PUT \/api\/tasks/],
+      ["/api/webhooks/acme/hook", /^A webhook is a named task: PUT .* with "public": true/],
+      ["/hook", /^A webhook is a named task/],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],
       ["/api/packages/zod", /PUT \/api\/packages\/allow\/\{entry\} permits a package/],
@@ -231,6 +241,15 @@ describe("a jti that is none", () => {
     })),
   );
 
+  it("is not repeated if it is a token", async () => {
+    for (const method of ["GET", "DELETE"]) {
+      const answer = await service.request(method, `/api/tokens/${runner}`);
+      const problem = assertProblem(answer, 400, "request_invalid");
+      assert.match(problem.detail, /^the path has a token itself, and not the jti of a token$/);
+      assert.match(problem.hint ?? "", /POST \/api\/tokens\/introspect/);
+    }
+  });
+
   it("reads as the limits of the service, with a hint, because another node may have signed the token", async () => {
     for (const [jti, form] of [
       ["nope", /^No token with this jti is stored here\. .* A jti is a UUID/],
@@ -252,6 +271,8 @@ describe("a wrong member of a body", () => {
   const rows: readonly [method: string, path: string, json: object, detail: RegExp, hint?: RegExp][] = [
     ["POST", "/api/tokens", { containers: ["a"], ttl: "1h" }, /ttl .* did you mean expiresIn\?/, known],
     ["POST", "/api/tokens", { containers: ["a"], scope: "run" }, /did you mean can\?/, known],
+    ["POST", "/api/tokens", { containers: ["a"], network: ["a.b"] }, /network .* did you mean net\?/, known],
+    ["POST", "/api/tokens", { containers: ["a"], name: "ci" }, /name .* did you mean description\?/, known],
     ["POST", "/api/tokens", { container: "a" }, /did you mean containers\?/, known],
     ["POST", "/api/tokens", { containers: ["a"], zzz: 1 }, /zzz is not a known member$/, known],
     ["POST", "/api/tokens", { containers: ["a"], limits: { minute: 1 } }, /belongs in limits\.container\.minute/],
@@ -281,6 +302,16 @@ describe("a wrong member of a body", () => {
     ["PATCH", "/api/containers/acme", { label: {} }, /did you mean labels\?/, /are limits, labels, description/],
     ["PUT", "/api/tasks/acme/x", { source: "1" }, /did you mean code\?/, /^The members are code, modules/],
     ["PUT", "/api/tasks/acme/x", { code: "1", colour: "red" }, /colour is not a known/, /^The members are code/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", rateLimit: {} }, /did you mean limits\?/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", dependencies: {} }, /did you mean packages\?/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", auth: "none" }, /\\"public\\": true lets callers without a token/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", method: "POST" }, /reads context\.method/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", cors: true }, /pages of every origin may call a task/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", name: "x" }, /the path has the name of the task/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", memory: "1GB" }, /the operator sets --memory-limit/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", runtime: "node20" }, /in the Node of the service/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", retries: 3 }, /runs the code once/],
+    ["PUT", "/api/tasks/acme/x", { code: "1", handler: "a.b" }, /export default \(context\) =>/],
     ["PUT", "/api/tasks/acme/x", { code: "1", ttl: "1h" }, /did you mean expiresIn\?/],
     ["POST", "/api/tasks/acme/hook/rollback", { verson: 1 }, /version/, /members are version, secrets/],
     [

@@ -9,12 +9,40 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "GET /api/runs/{container} lists the runs, and GET /api/runs/{container}/{run}/console has the console of one.",
   },
   {
-    path: /^\/api\/containers\/[^/]+\/(?:stop|pause|disable|kill|block)$/,
+    path: /^\/api\/containers\/[^/]+\/(?:stop|pause|disable|deactivate|kill|block)$/,
     hint: "POST /api/containers/{container}/suspend refuses new runs; with ?now=true it also ends those in flight.",
   },
   {
-    path: /^\/api\/containers\/[^/]+\/(?:start|enable|unpause|unblock|continue)$/,
+    path: /^\/api\/containers\/[^/]+\/(?:start|enable|activate|unsuspend|unpause|unblock|continue)$/,
     hint: "POST /api/containers/{container}/resume permits runs again. A container needs no start.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:reload|reboot|recycle|redeploy)$/,
+    hint: "POST /api/containers/{container}/restart replaces the guests; with ?now=true it also ends the runs in flight.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/reset$/,
+    hint: "DELETE /api/limits/container/{container} resets the counts, and POST /api/containers/{container}/restart replaces the guests.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:delete|remove|destroy)$/,
+    hint: "DELETE /api/containers/{container} removes limits, labels and description. A container exists only by its name.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:create|new)$/,
+    hint: "A container needs no creation: POST /api/run/{container} runs code in it.",
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:labels?|tags|description)(?:\/|$)/,
+    hint: 'PATCH /api/containers/{container} sets them: {"labels": {"team": "billing"}, "description": "..."}.',
+  },
+  {
+    path: /^\/api\/containers\/[^/]+\/(?:secrets?|params|env|variables|config)(?:\/|$)/,
+    hint: "Secrets and params belong to a task, with PUT /api/tasks/{container}/{name}, or to a token, with POST /api/tokens.",
+  },
+  {
+    path: /^\/(?:api\/)?(?:web)?hooks?(?:\/|$)/,
+    hint: 'A webhook is a named task: PUT /api/tasks/{container}/{name} with "public": true makes it, and others call /api/run/{container}/{name}.',
   },
   {
     path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:run|runs|invoke|execute|call)$/,
