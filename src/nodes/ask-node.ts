@@ -4,6 +4,7 @@ import { request as requestTls } from "node:https";
 import { Slices } from "../next-turn.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import type { NodeRequest } from "./node-credential.ts";
+import { parseLine } from "./parse-line.ts";
 
 /** The type of the answer of one node to another: a JSON value in each line. */
 export const LINES_TYPE = "application/x-ndjson";
@@ -44,7 +45,7 @@ export async function askNode<T>({ reader, family, reserve, ...question }: NodeQ
       reserve(chunk.length);
       for (const line of lines.add(chunk)) {
         if (slices.hasEnded) await slices.next();
-        reader.line(JSON.parse(line));
+        reader.line(parseLine(line));
       }
     }
     lines.end();

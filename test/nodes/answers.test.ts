@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { PROBLEMS } from "../../src/error-codes.ts";
 import { auditPages } from "../../src/nodes/answers/audit.ts";
 import { failureGroups } from "../../src/nodes/answers/failures.ts";
 import type { AnswerKind } from "../../src/nodes/answers/kind.ts";
@@ -215,6 +216,8 @@ const row = (changes: Partial<UsageRow>): UsageRow => ({
   ...changes,
 });
 
+const counted = (names: readonly string[]): UsageRow["refused"] => Object.fromEntries(names.map((name) => [name, 1]));
+
 const whole = (rows: UsageRow[]): UsageAnswer => ({ rows, isTruncated: false });
 
 const tasksOf = (prefix: string, runs: number[]): UsageAnswer =>
@@ -273,12 +276,44 @@ describe("merged usage", () => {
 
   it("sums names that objects have by themselves, and rejects what is no count", async () => {
     const kind = usageRows({ by: "container" });
-    const odd = row({ refused: { constructor: 2, toString: 1 } });
+    const odd = row({ refused: { constructor: 2 } });
     const { rows } = await merged(kind, [whole([odd]), whole([odd])]);
-    assert.deepEqual({ ...rows[0]!.refused }, { constructor: 4, toString: 2 });
-    for (const bad of [{ runs: { ok: -1 } }, { runs: { ok: "1" } }, { cpuMs: null }, { from: "soon" }, { more: 1 }]) {
+    assert.deepEqual({ ...rows[0]!.refused }, { constructor: 4 });
+    for (const bad of [
+      ...[{ runs: { ok: -1 } }, { runs: { ok: "1" } }, { cpuMs: null }, { from: "soon" }, { more: 1 }],
+      ...[{ runs: { "a b": 1 } }, { refused: { [`a${"b".repeat(64)}`]: 1 } }, { refused: { "=1": 1 } }],
+    ]) {
       assert.throws(() => kind.newReader().line({ ...row({}), ...bad }), JSON.stringify(bad));
     }
+  });
+
+  it("has few names that this node does not know, in a row and in all rows, because a table has a column for each", () => {
+    const news = Array.from({ length: 17 }, (_, at) => `new_${at}`);
+    const read = (...groups: readonly (readonly string[])[]): void => {
+      const reader = usageRows({ by: "task" }).newReader();
+      for (const [at, names] of groups.entries()) reader.line(row({ task: `t${at}`, refused: counted(names) }));
+    };
+    read([...Object.keys(PROBLEMS), ...news.slice(1)], news.slice(1));
+    assert.throws(() => read(news));
+    assert.throws(() => read(news.slice(0, 9), news.slice(9)));
+    const statuses = counted(Array.from({ length: 100 }, (_, at) => `s${at}`));
+    assert.throws(() =>
+      usageRows({ by: "task" })
+        .newReader()
+        .line(row({ runs: statuses })),
+    );
+    assert.throws(() =>
+      usageRows({ by: "task" })
+        .newReader()
+        .line(row({ durations: statuses })),
+    );
+  });
+
+  it("has as many rows as a node sends", () => {
+    const reader = usageRows({ by: "task" }).newReader();
+    const add = (at: number): void => reader.line(row({ task: String(at).padStart(6, "0") }));
+    for (let at = 0; at < 20_000; at++) add(at);
+    assert.throws(() => add(20_000));
   });
 });
 

@@ -134,6 +134,12 @@ describe("asking other nodes", () => {
         response.setHeader("Content-Type", LINES_TYPE).end(Buffer.from([0x22, 0xff, 0x22, 0x0a]));
       },
       "deep nesting": answering(`${"[".repeat(200_000)}\n`),
+      "an entry that is nested too deeply to be written": answering(
+        `${lines(entry(1)).slice(0, -3)},"x":${"[".repeat(9_000)}${"]".repeat(9_000)}}]\n${lines(END)}`,
+      ),
+      "an entry of thousands of members": answering(
+        lines([1, { ...entry(1)[1], x: Array.from({ length: 10_000 }, () => 1) }], END),
+      ),
       "an error": (_, response) => void response.writeHead(500).end(),
       "a redirect": (_, response) => void response.writeHead(307, { Location: "http://127.0.0.1:1/" }).end(),
       "a cut answer": (_, response) => {

@@ -1,3 +1,4 @@
+import { Slices } from "../../next-turn.ts";
 import { ENDINGS } from "../../records/usage/columns.ts";
 import type { UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 
@@ -18,9 +19,10 @@ export interface CsvTable {
  * Returns the columns of an answer: each status has one, and each code of a refusal that occurs in it.
  *
  * @param rows all rows of the answer.
+ * @param holder the `holder` argument of `nextTurn`
  */
-export function csvTable(by: UsageQuery["by"], rows: readonly UsageRow[]): CsvTable {
-  const codes = [...new Set(rows.flatMap(({ refused }) => Object.keys(refused)))].toSorted();
+export async function csvTable(by: UsageQuery["by"], rows: readonly UsageRow[], holder: string): Promise<CsvTable> {
+  const codes = await codesOf(rows, holder);
   const names = by === "container" ? [] : [by];
   const head = [
     ...["from", "container", ...names, "runs"],
@@ -35,11 +37,22 @@ export function csvTable(by: UsageQuery["by"], rows: readonly UsageRow[]): CsvTa
       return line([
         ...[row.from, row.container, ...names.map((name) => row[name] ?? ""), runs],
         ...STATUSES.map((status) => row.runs[status] ?? 0),
-        ...codes.map((code) => row.refused[code] ?? 0),
+        // A code of another node may be a name that all objects have.
+        ...codes.map((code) => (Object.hasOwn(row.refused, code) ? row.refused[code]! : 0)),
         ...[row.cpuMs, row.runMs, row.egressBytes],
       ]);
     },
   };
+}
+
+async function codesOf(rows: readonly UsageRow[], holder: string): Promise<string[]> {
+  const slices = new Slices(holder);
+  const codes = new Set<string>();
+  for (const { refused } of rows) {
+    if (slices.hasEnded) await slices.next();
+    for (const code of Object.keys(refused)) codes.add(code);
+  }
+  return [...codes].toSorted();
 }
 
 function line(cells: readonly (string | number)[]): string {

@@ -1,5 +1,5 @@
 import { membersProblem } from "../../members.ts";
-import { nextTurn } from "../../next-turn.ts";
+import { Slices } from "../../next-turn.ts";
 import { usageRows } from "../../nodes/answers/usage.ts";
 import type { UsageAnswer, UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
@@ -11,8 +11,6 @@ import { type Api, type ApiDependencies, type Call, jsonText, resource, text } f
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
 const DAY_MS = 86_400_000;
-/** The rows that one turn of the event loop writes: as many as take about a millisecond. */
-const ROWS_PER_TURN = 250;
 
 /** Serves `GET /api/usage`: for administrators all counts, for tokens with `logs` those of their containers. */
 export function serveUsage(api: Api, dependencies: ApiDependencies): void {
@@ -30,10 +28,10 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
         return answerOfAll(call, dependencies, reading, usageRows(range), read, async (answer, nodes) => {
           const { rows, isTruncated } = answer;
           if (!wantsCsv(call)) {
-            const written = await inSlices(rows, JSON.stringify, ",", caller);
+            const written = await inSlices(rows, (row) => JSON.stringify(row), ",", caller);
             return jsonText(200, `{"usage":[${written}],"truncated":${isTruncated},"nodes":${JSON.stringify(nodes)}}`);
           }
-          const { head, line } = csvTable(range.by, rows);
+          const { head, line } = await csvTable(range.by, rows, caller.family);
           // A table has no place for them. The headers are a dictionary and a boolean (RFC 9651, sections 3.2 and 3.3.6).
           const counts = ["Caisson-Nodes", `asked=${nodes.asked}, answered=${nodes.answered}`];
           if (isTruncated) counts.push("Caisson-Truncated", "?1");
@@ -59,22 +57,18 @@ function usageRange(call: Call, nowMs: number): Pick<UsageQuery, "by" | "step" |
   return { by, step, fromMs, toMs };
 }
 
-/** Writes rows a few at a time, so that the service handles other requests in between. */
+/** Writes rows in slices: a row of an answer of many nodes may have hundreds of cells. */
 async function inSlices(
   rows: readonly UsageRow[],
   write: (row: UsageRow) => string,
   separator: string,
   { family }: Caller,
 ): Promise<string> {
+  const slices = new Slices(family);
   const parts: string[] = [];
-  for (let at = 0; at < rows.length; at += ROWS_PER_TURN) {
-    await nextTurn(family);
-    parts.push(
-      rows
-        .slice(at, at + ROWS_PER_TURN)
-        .map((row) => write(row))
-        .join(separator),
-    );
+  for (const row of rows) {
+    if (slices.hasEnded) await slices.next();
+    parts.push(write(row));
   }
   return parts.join(separator);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { PROBLEMS } from "../../error-codes.ts";
 import { Slices } from "../../next-turn.ts";
 import { READ_BOUNDS } from "../../records/usage/usage-reader.ts";
 import { OTHER, type UsageAnswer, type UsageQuery, type UsageRow } from "../../records/usage/usage.ts";
@@ -18,7 +19,16 @@ export function usageRows({ by }: Pick<UsageQuery, "by">, most: number = READ_BO
   };
 }
 
-const counts = z.record(z.string(), z.number().nonnegative());
+/** The most rows that are read from one node. A node sends half as many, with those for all further names. */
+const MAX_ROWS = 2 * READ_BOUNDS.rows;
+/** The names of counts that this node does not have, from a node of another version. A table has a column for each. */
+const MAX_NEW_NAMES = 16;
+const KNOWN_CODES: ReadonlySet<string> = new Set(Object.keys(PROBLEMS));
+const MAX_NAMES = KNOWN_CODES.size + MAX_NEW_NAMES;
+
+const counts = z
+  .record(z.string().regex(/^[a-z0-9]\w{0,63}$/), z.number().nonnegative())
+  .refine((each) => Object.keys(each).length <= MAX_NAMES);
 const row: z.ZodType<UsageRow> = z.strictObject({
   container: z.string(),
   task: z.exactOptional(z.string().nullable()),
@@ -32,6 +42,7 @@ const endLine = z.strictObject({ rows: z.int(), truncated: z.boolean() });
 class RowsReader implements AnswerReader<UsageAnswer> {
   readonly #by: UsageQuery["by"];
   readonly #rows: UsageRow[] = [];
+  readonly #newNames = new Set<string>();
   #isComplete = false;
   #isTruncated = false;
 
@@ -52,6 +63,8 @@ class RowsReader implements AnswerReader<UsageAnswer> {
     const last = this.#rows.at(-1);
     // The merge requires the order of a single node.
     if (last && compare(last, read, this.#by) >= 0) throw foreign();
+    for (const code of Object.keys(read.refused)) if (!KNOWN_CODES.has(code)) this.#newNames.add(code);
+    if (this.#newNames.size > MAX_NEW_NAMES || this.#rows.length === MAX_ROWS) throw foreign();
     this.#rows.push(read);
   }
 

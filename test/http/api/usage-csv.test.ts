@@ -16,8 +16,8 @@ const ROW: UsageRow = {
   durations: {},
 };
 
-it("a row has the sum of its runs, a column for each status, and one for each code that occurs", () => {
-  const { head, line } = csvTable("task", [ROW, { ...ROW, refused: { auth: 1 } }]);
+it("a row has the sum of its runs, a column for each status, and one for each code that occurs", async () => {
+  const { head, line } = await csvTable("task", [ROW, { ...ROW, refused: { auth: 1, constructor: 2 } }], "family");
   const names = head.trimEnd().split(",");
   const values = line(ROW).trimEnd().split(",");
   const record = Object.fromEntries(names.map((name, at) => [name, values[at]]));
@@ -26,7 +26,7 @@ it("a row has the sum of its runs, a column for each status, and one for each co
   const { from, container, task, runs, runs_ok: ok, runs_threw: threw, runs_timeout: timeout } = record;
   assert.deepEqual([from, container, task, runs, ok, threw, timeout], [ROW.from, "acme", "hook", "25", "20", "5", "0"]);
   const { refused_auth: auth, refused_container_limited: limited, cpu_ms: cpu, egress_bytes: bytes } = record;
-  assert.deepEqual([auth, limited, cpu, bytes], ["0", "3", "1.5", "7"]);
+  assert.deepEqual([auth, limited, cpu, bytes, record["refused_constructor"]], ["0", "3", "1.5", "7", "0"]);
 });
 
 it("a text that a spreadsheet would evaluate begins with an apostrophe", () => {
