@@ -1,7 +1,7 @@
 /**
  * Runs the named tests, or all tests, in two passes: most files in parallel, and then each file alone that other files
- * would disturb. Prints the slowest files, and the counts in the last line. With `--check`, `npm run check` runs next to
- * the first files, and counts as one failed test if it fails.
+ * would disturb. Prints the slowest files, and the counts in the last line. With `--check`, `npm run check` runs too, and
+ * counts as one failed test if it fails. What only computes runs next to the attacks, which use one processor.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -20,9 +20,11 @@ const IN_ONE_PROCESS = [
   "test/{config,http,policies,redaction,source,telemetry,tasks,tokens,wire}/**/*.test.ts",
   "test/limits/*.test.ts",
 ];
+/** The attacks: one after the other, each with the processor time that it takes from the service. */
+const ATTACKS = "test/hostile/corpus.test.ts";
 /** Files that compare times, fill the machine, or read figures of the whole machine. */
 const ALONE = [
-  "test/hostile/corpus.test.ts",
+  ATTACKS,
   "test/containers/{pool,watch/cpu-hogs,watch/deadlines,watch/watchdog}.test.ts",
   "test/redis/redis-replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
@@ -43,6 +45,8 @@ const MOST_AT_ONCE = AT_ONCE + 3;
 /** The part of the processor time that is idle before a further file begins, and the time in which it is measured. */
 const IDLE_PART = 0.3;
 const IDLE_MS = 1_000;
+const CHECK = ["npm", "run", "-s", "check"];
+const GIVING_WAY = ["nice", "-n", "19"];
 const IS_LONG = process.env["LONG"] === "1";
 
 const SLOWEST = 10;
@@ -52,9 +56,34 @@ const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 5) *
 /** The time in which a file must end what it has started. */
 const GRACE_MS = Number(process.env["TEST_GRACE_MS"] ?? 10_000);
 
+/** The files that took longest in a whole run. A clean checkout has no durations of an earlier run. */
+const LONGEST = [
+  "test/contract/shares.test.ts",
+  "test/contract/faults.test.ts",
+  "test/documents/commands.test.ts",
+  "test/console/console.test.ts",
+  "test/container/default.test.ts",
+  "test/contract/level-parity.test.ts",
+  "test/sandbox/confined.test.ts",
+  "test/contract/limits-hit.test.ts",
+  "test/deploy/nginx.test.ts",
+  "test/contract/named-tasks.test.ts",
+  "test/contract/secrets.test.ts",
+  "test/contract/caps.test.ts",
+  "test/records/usage/restarts.test.ts",
+  "test/cli/doctor.test.ts",
+  "test/contract/packages.test.ts",
+  "test/hostile/frames.test.ts",
+  "test/builder/builder.test.ts",
+  "test/contract/nothing-left.test.ts",
+];
+const LONG_FILE_MS = 10 * MINUTE_MS;
+
 interface Job {
   readonly name: string;
   readonly files: readonly string[];
+  /** Whether the job gives way to all other processes. */
+  readonly givesWay?: boolean;
 }
 
 const startedMs = performance.now();
@@ -86,12 +115,19 @@ writeFileSync(openApiFile, JSON.stringify(openApiDocument()));
 const durations = readDurations();
 const latest = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const [concurrent, alone] = plan();
-console.log(`${named.length > 0 ? "" : "all: "}${describeJobs(concurrent)} side by side, ${describeJobs(alone)} alone`);
-const checked = words.includes("--check") ? check() : null;
-await runJobs(concurrent, AT_ONCE, MOST_AT_ONCE);
-await checked;
-await runJobs(alone, 1, 1);
+const planned = plan();
+console.log(`${named.length > 0 ? "" : "all: "}${describePlan(planned)}`);
+const isChecked = words.includes("--check");
+if (planned.attacks) {
+  await runJobs(longestFirst(planned.concurrent), AT_ONCE, MOST_AT_ONCE);
+  const givingWay = planned.pure.map((job) => runJob({ ...job, givesWay: true }, false));
+  await Promise.all([runJobs([planned.attacks], 1, 1), ...givingWay, isChecked && check(GIVING_WAY)]);
+} else {
+  const checked = isChecked && check();
+  await runJobs(longestFirst([...planned.concurrent, ...planned.pure]), AT_ONCE, MOST_AT_ONCE);
+  await checked;
+}
+await runJobs(planned.alone, 1, 1);
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
 writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
@@ -104,20 +140,39 @@ console.log(`in all ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
-/** Returns the parallel jobs, the longest first so that no long job is left at the end, and the jobs that run alone. */
-function plan(): [Job[], Job[]] {
+interface Plan {
+  readonly concurrent: readonly Job[];
+  /** The attacks, if they run with all other files. */
+  readonly attacks: Job | null;
+  /** The jobs that run alone. */
+  readonly alone: readonly Job[];
+  /** The files that only compute, as one job or none. */
+  readonly pure: readonly Job[];
+}
+
+function plan(): Plan {
   const chosen = filesOf(named.length > 0 ? named : ["test/**/*.test.ts"]);
   const lone = new Set(filesOf(ALONE));
   const quiet = new Set(filesOf(IN_ONE_PROCESS).filter((file) => !lone.has(file) && sharesNothing(file)));
   const together = chosen.filter((file) => quiet.has(file));
   const others = chosen.filter((file) => !quiet.has(file)).map((file) => ({ name: file, files: [file] }));
-  const jobs = [...others.filter(({ name }) => !lone.has(name))];
-  if (together.length > 0) jobs.push({ name: `${together.length} files in one process`, files: together });
-  return [jobs.toSorted((a, b) => expectedMs(b) - expectedMs(a)), others.filter(({ name }) => lone.has(name))];
+  const pure = together.length > 0 ? [{ name: `${together.length} files in one process`, files: together }] : [];
+  const alone = others.filter(({ name }) => lone.has(name));
+  const concurrent = others.filter(({ name }) => !lone.has(name));
+  const attacks = concurrent.length > 0 ? (alone.find(({ name }) => name === ATTACKS) ?? null) : null;
+  return { concurrent, attacks, alone: alone.filter((job) => job !== attacks), pure };
 }
 
-function describeJobs(jobs: readonly Job[]): string {
-  return `${jobs.flatMap(({ files }) => files).length} files`;
+/** Sorts jobs so that no long job is left at the end. */
+function longestFirst(jobs: readonly Job[]): Job[] {
+  return jobs.toSorted((a, b) => expectedMs(b) - expectedMs(a));
+}
+
+function describePlan({ concurrent, pure, attacks, alone }: Plan): string {
+  const [many, few] = [[...concurrent, ...pure], [attacks, ...alone].filter((job) => job !== null)].map(
+    (jobs) => jobs.flatMap(({ files }) => files).length,
+  );
+  return `${many} files side by side, ${few} alone`;
 }
 
 /** Returns the duration of the files in the last run, or an estimate for those that are new. */
@@ -127,6 +182,8 @@ function expectedMs({ files }: Job): number {
 
 /** Larger files take longer, and those that start services take far longer. */
 function estimateMs(file: string): number {
+  const place = LONGEST.indexOf(file);
+  if (place !== -1) return (LONGEST.length - place) * LONG_FILE_MS;
   const text = readFileSync(path.join(root, file), "utf8");
   return text.length * (/\b(?:startService|openSandbox|execFile)\(/.test(text) ? 10 : 1);
 }
@@ -166,11 +223,13 @@ function sum(values: readonly number[]): number {
 }
 
 /** @param isSeen whether the output of the job is printed at once, and not after its end. */
-async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
+async function runJob({ name, files, givesWay = false }: Job, isSeen: boolean): Promise<void> {
   if (isSeen) console.log(`\n${name}`);
   const begunMs = performance.now();
   const result = path.join(folder.path, `${name.replaceAll("/", "-")}.json`);
-  const child = spawn(process.execPath, [...argumentsOf(files, result), ...files], {
+  const command = [process.execPath, ...argumentsOf(files, result), ...files];
+  const [program, ...args] = givesWay ? [...GIVING_WAY, ...command] : command;
+  const child = spawn(program!, args, {
     cwd: root,
     stdio: ["ignore", isSeen ? "inherit" : "pipe", isSeen ? "inherit" : "pipe"],
     // A separate process group, which can be ended with everything that the job has started.
@@ -197,8 +256,10 @@ async function runJob({ name, files }: Job, isSeen: boolean): Promise<void> {
   if (files.length === 1) latest.set(files[0]!, performance.now() - begunMs);
 }
 
-async function check(): Promise<void> {
-  const child = spawn("npm", ["run", "-s", "check"], { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
+/** @param before words of the command before those of the check */
+async function check(before: readonly string[] = []): Promise<void> {
+  const [program, ...args] = [...before, ...CHECK];
+  const child = spawn(program!, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
   const closed = once(child, "close") as Promise<[number | null]>;
   running.add(child.pid!);
   const printed = await Promise.all([child.stdout, child.stderr].map((stream) => readAll(stream)));
