@@ -21,6 +21,16 @@ export class Page {
     if (this.#names.length >= 2 * this.#count + 1_000) this.#cut();
   }
 
+  /** Whether the page is full without this name and all names after it. */
+  isFullBefore(name: string): boolean {
+    this.#cut();
+    return this.#last !== null && this.#last < name;
+  }
+
+  has(name: string): boolean {
+    return this.#names.includes(name);
+  }
+
   /** Returns the names in order, each once. */
   names(): string[] {
     this.#cut();

@@ -52,8 +52,12 @@ export interface LimitStore {
    * @throws {Problem} `store_unavailable` when the count cannot be stored. Then nothing is counted, and the run may not start.
    */
   admit(charges: readonly Charge[]): Promise<Decision>;
-  /** Returns what is left of each key, all at one time. Creates no state. */
-  read(charges: readonly Charge[]): Promise<KeyReading[]>;
+  /**
+   * Returns what is left of each key, all at one time. Creates no state.
+   *
+   * @param holder the `holder` argument of `nextTurn`, if the read may wait behind others: what a client lists must not delay decisions
+   */
+  read(charges: readonly Charge[], holder?: string): Promise<KeyReading[]>;
   /** Clears all six windows of a key at once. */
   reset(key: string): Promise<void>;
   /**

@@ -76,7 +76,7 @@ describe("the limiter", () => {
       await limiter.resetContainer("c");
       assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
       assert.deepEqual(await limiter.containers("a", 9), ["b"]);
-      const uses = await limiter.uses(["b", "c"]);
+      const uses = await limiter.uses(["b", "c"], "family");
       assert.deepEqual(
         uses.map(({ used }) => used),
         [
@@ -84,8 +84,8 @@ describe("the limiter", () => {
           [0, 0, 0, 0, 0, 0],
         ],
       );
-      assert.deepEqual(await limiter.counted(["c", "b", "unknown", "a"]), ["b", "a"]);
-      assert.deepEqual([await limiter.counted([]), await limiter.containers("", 9, [])], [[], []]);
+      assert.deepEqual(await limiter.counted(["c", "b", "unknown", "a"], "family"), ["b", "a"]);
+      assert.deepEqual([await limiter.counted([], "family"), await limiter.containers("", 9, [])], [[], []]);
       assert.deepEqual(await limiter.containers("", 9), ["a", "b"]);
     });
   });

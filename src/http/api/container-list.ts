@@ -1,15 +1,16 @@
 import type { Labels } from "../../labels.ts";
 import { useRecord } from "../../limits/limit-record.ts";
 import { Page } from "../../limits/page.ts";
-import { nextTurn } from "../../next-turn.ts";
 import { type ContainerPolicy, NO_POLICY } from "../../policies/store.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { ContainerPatterns } from "../../tokens/container-patterns.ts";
 import { describePolicy } from "./container-view.ts";
 import type { ApiDependencies } from "./route.ts";
 
-/** The containers whose use the list reads at a time, which takes a Redis about a millisecond. */
-const USES_PER_READ = 100;
+/** The names of a token whose counts are read at a time, until the page is full. */
+const NAMES_PER_READ = 25;
+/** The containers that one turn of the event loop describes. */
+const CONTAINERS_PER_TURN = 100;
 
 /** The part of the list that a request selects. */
 export interface Selection {
@@ -36,12 +37,26 @@ export async function containerPage(
   // Only a policy has labels.
   if (filter === null) {
     for (const name of await limiter.containers(after, count + 1, permitted.prefixes, family)) page.add(name);
-    for (const name of await limiter.counted([...permitted.names])) page.add(name);
     for (const name of containers.names()) if (permitted.has(name)) page.add(name);
+    await addCounted(page, [...permitted.names].filter((name) => name > after).toSorted(), limiter, family);
   }
   const names = page.names();
   const entries = await describe(names.slice(0, count), family, dependencies);
   return { containers: entries, next: names.length > count ? names[count - 1]! : null };
+}
+
+/** Adds the names that runs count against. @param names in order */
+async function addCounted(
+  page: Page,
+  names: readonly string[],
+  limiter: ApiDependencies["limiter"],
+  family: string,
+): Promise<void> {
+  const unknown = names.filter((name) => !page.has(name));
+  for (let at = 0; at < unknown.length && !page.isFullBefore(unknown[at]!); at += NAMES_PER_READ) {
+    const some = unknown.slice(at, at + NAMES_PER_READ);
+    for (const name of await limiter.counted(some, family)) page.add(name);
+  }
 }
 
 async function describe(
@@ -50,10 +65,9 @@ async function describe(
   { policies, limiter, containers }: ApiDependencies,
 ): Promise<object[]> {
   const entries: object[] = [];
-  for (let at = 0; at < names.length; at += USES_PER_READ) {
-    await nextTurn(holder);
-    const some = names.slice(at, at + USES_PER_READ);
-    const uses = await limiter.uses(some);
+  for (let at = 0; at < names.length; at += CONTAINERS_PER_TURN) {
+    const some = names.slice(at, at + CONTAINERS_PER_TURN);
+    const uses = await limiter.uses(some, holder);
     for (const [index, container] of some.entries()) {
       const { limits, ...policy } = policies.get(container) ?? NO_POLICY;
       entries.push({

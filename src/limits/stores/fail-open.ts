@@ -26,8 +26,8 @@ export class FailOpenLimitStore implements LimitStore {
     }
   }
 
-  read(charges: readonly Charge[]): Promise<KeyReading[]> {
-    return this.#store.read(charges);
+  read(charges: readonly Charge[], holder?: string): Promise<KeyReading[]> {
+    return this.#store.read(charges, holder);
   }
 
   reset(key: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { FairQueue } from "../../fair-queue.ts";
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/redis-link.ts";
 import { RedisBusy } from "../../redis/redis-replies.ts";
 import { ServerTime } from "../../redis/server-time.ts";
@@ -9,6 +10,11 @@ import { limitScript, liveScript } from "./redis/script.ts";
 
 /** The most decisions in one script call. This many block other users of Redis for one or two milliseconds. */
 const MAX_DECISIONS = 128;
+/**
+ * The simultaneous reads for lists. Decisions wait behind them in Redis and on the connection: 32 lists of a token at once would
+ * delay the runs of all callers beyond their deadline.
+ */
+const MAX_LISTED_READS = 2;
 /** The number of hashed names in the cache. A full cache is cleared. */
 const MAX_CACHED_HASHES = 10_000;
 
@@ -33,6 +39,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #clockKey: string;
   readonly #namesKey: string;
   readonly #serverTime = new ServerTime();
+  readonly #listed = new FairQueue(MAX_LISTED_READS);
   readonly #logKeys = new Map<string, string>();
   #pending: PendingDecision[] = [];
 
@@ -53,7 +60,11 @@ export class RedisLimitStore implements LimitStore {
     });
   }
 
-  async read(charges: readonly Charge[]): Promise<KeyReading[]> {
+  read(charges: readonly Charge[], holder?: string): Promise<KeyReading[]> {
+    return holder === undefined ? this.#read(charges) : this.#listed.run(holder, () => this.#read(charges));
+  }
+
+  async #read(charges: readonly Charge[]): Promise<KeyReading[]> {
     this.#flush();
     const reply = await this.#request(
       "read",
