@@ -84,10 +84,10 @@ test("faults that the service would report are reported together with invalid fl
       const members = message.split("\n").map((line) => line.split(" ", 1)[0]!);
       assert.deepEqual(members.toSorted(), [
         "--depth",
+        "--expires",
         "--limit",
         "can.1",
         "containers.0",
-        "expiresIn",
         "secrets",
         "timeout",
       ]);

@@ -7,7 +7,7 @@ import { type Home, leave, makeHome, type Service, startService } from "./servic
 import { until } from "./until.ts";
 import { makeUserHome, whyNoUser } from "./user.ts";
 
-const FLAGS = ["--log-level", "debug", "--wall-limit", "3s", "--block-limit", "1s"];
+const FLAGS = ["--log-level", "debug", "--wall-limit", "6s", "--block-limit", "1s"];
 /** Headers that differ for each run, or by how soon its body was complete. */
 const VARYING_HEADERS = new Set([
   "caisson-run",
