@@ -20,10 +20,11 @@ export class FairQueue {
     this.#mostOfHolder = mostOfHolder;
   }
 
-  /** @throws the error of the work. */
-  async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
+  /** @param signal drops work that still waits when it aborts. @throws the error of the work, or the reason of the signal */
+  async run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     if (this.#mayBegin(holder)) this.#begin(holder);
-    else await this.#wait(holder);
+    else await this.#wait(holder, signal);
     try {
       return await work();
     } finally {
@@ -40,12 +41,27 @@ export class FairQueue {
     this.#runningOf.set(holder, (this.#runningOf.get(holder) ?? 0) + 1);
   }
 
-  #wait(holder: string): Promise<void> {
-    return new Promise((resolve) => {
+  #wait(holder: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#leave(holder, begin);
+        reject(signal!.reason as Error);
+      };
       const line = this.#lines.get(holder);
-      if (line) line.push(resolve);
-      else this.#lines.set(holder, [resolve]);
+      if (line) line.push(begin);
+      else this.#lines.set(holder, [begin]);
+      signal?.addEventListener("abort", leave, { once: true });
     });
+  }
+
+  #leave(holder: string, begin: () => void): void {
+    const line = this.#lines.get(holder)!;
+    line.splice(line.indexOf(begin), 1);
+    if (line.length === 0) this.#lines.delete(holder);
   }
 
   /** Passes the slot of work that has ended to the next holder that may have it, before newer work can take it. */

@@ -42,6 +42,23 @@ it("work that fails frees its place", async () => {
   assert.equal(await queue.run("a", () => Promise.resolve(1)), 1);
 });
 
+it("work that waits is dropped when its signal aborts, and nothing else is", async () => {
+  const queue = new FairQueue(1);
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const running = queue.run("a", () => ended);
+  const gone = new AbortController();
+  const begun: string[] = [];
+  const begin = (name: string, signal?: AbortSignal): Promise<void> =>
+    queue.run("a", () => Promise.resolve(void begun.push(name)), signal);
+  const all = [begin("1"), begin("2", gone.signal), begin("3", new AbortController().signal)];
+  gone.abort(new Error("gone"));
+  await assert.rejects(all[1]!, /gone/);
+  await assert.rejects(begin("4", gone.signal), /gone/);
+  end();
+  await Promise.all([running, all[0], all[2]]);
+  assert.deepEqual(begun, ["1", "3"]);
+});
+
 it("a holder with work that does not end leaves slots to others, and gets its own back", async () => {
   const queue = new FairQueue(2, 1);
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();

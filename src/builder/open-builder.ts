@@ -88,14 +88,15 @@ export function openBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  const transform = async (text: string, loader: Loader): Promise<string> => {
+  const transform = async (text: string, loader: Loader, _: string, signal: AbortSignal): Promise<string> => {
     const late = AbortSignal.timeout(transformMs);
-    const signal = AbortSignal.any([closing.signal, late]);
+    const whole = AbortSignal.any([signal, closing.signal, late]);
     try {
-      const { head, rest } = await execute({ do: "transform", text, loader }, null, transformMs, signal);
+      const { head, rest } = await execute({ do: "transform", text, loader }, null, transformMs, whole);
       if (head.is !== "transformed") throw dishonest();
       return rest.toString();
     } catch (error) {
+      signal.throwIfAborted();
       if (!late.aborted) throw error;
       const detail = `the text could not be made JavaScript within ${transformMs / 1_000} s`;
       throw new Problem("packages_failed", detail, { hint: "Simplify its types and expressions.", cause: error });

@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
-import type { Builder, BuildOrder, Built, Loader } from "./model.ts";
+import type { Builder, BuildOrder, Built } from "./model.ts";
 
 /** The end of a build, for the log and the metrics. */
 export interface BuildReport {
@@ -31,22 +31,20 @@ export interface BuildQueueOptions {
 const MAX_OF_FAMILY = 4;
 /** The most builds that wait or run. */
 const MAX_BUILDS = 64;
-/** The most transforms at once. Each takes two processes. */
-const MAX_TRANSFORMS = 4;
+/**
+ * The most builds at once. A builder may use 1 GiB of memory. With one place, a family whose packages are slow to fetch would hold up
+ * all others for the longest time of a build.
+ */
+const MAX_AT_ONCE = 2;
 /** How long a client should wait before it asks again. */
 export const RETRY_MS = 2_000;
 
-/** The queue in front of the builder: one build at a time, and token families take turns. */
+/** The queue in front of the builder: two builds at a time, at most one of each token family, and token families take turns. */
 export class BuildQueue {
   readonly #builder: Builder;
   readonly #options: BuildQueueOptions;
   readonly #nowMs: () => number;
-  readonly #builds = new FairQueue(1);
-  /**
-   * Transforms do not wait behind a build, which waits for a registry. A family has one at a time: a text on which esbuild never
-   * ends holds its slot until the deadline, and must not hold those of others.
-   */
-  readonly #transforms = new FairQueue(MAX_TRANSFORMS, 1);
+  readonly #builds = new FairQueue(MAX_AT_ONCE, 1);
   /** The builds that wait or run, in the order of their orders. */
   readonly #open = new Set<OpenBuild>();
 
@@ -87,11 +85,6 @@ export class BuildQueue {
     } finally {
       this.#open.delete(build);
     }
-  }
-
-  /** As `Builder.transform`. */
-  transform(text: string, loader: Loader, holder: string): Promise<string> {
-    return this.#transforms.run(holder, () => this.#builder.transform(text, loader, holder));
   }
 
   close(): Promise<void> {

@@ -69,8 +69,13 @@ export interface Builder {
    * @throws {Problem} `packages_not_found`, `packages_native`, `packages_too_large`, `packages_failed`, `packages_unavailable`
    */
   build(order: BuildOrder, signal: AbortSignal): Promise<Built>;
-  /** @returns JavaScript with an inline source map. @throws {Problem} `code_syntax`, `packages_failed`, `packages_unavailable` */
-  transform(text: string, loader: Loader, holder: string): Promise<string>;
+  /**
+   * The promise rejects with the reason of the signal soon after the signal aborts.
+   *
+   * @returns JavaScript with an inline source map.
+   * @throws {Problem} `code_syntax`, `packages_failed`, `packages_unavailable`
+   */
+  transform(text: string, loader: Loader, holder: string, signal: AbortSignal): Promise<string>;
   close(): Promise<void>;
 }
 

@@ -10,6 +10,7 @@ import { type BuildReport, BuildQueue } from "../packages/build-queue.ts";
 import { PackageStore } from "../packages/package-store.ts";
 import { Packages } from "../packages/packages.ts";
 import type { PermitStore } from "../packages/permit-store.ts";
+import { TransformQueue } from "../packages/transform-queue.ts";
 import { Transforms } from "../packages/transforms.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -68,7 +69,9 @@ export function openPackages(
   const artefacts = new Artefacts(path.join(folder, FOLDER), store, { maxBytes: config.packagesSize });
   const policy = { mode: config.npm, allow: config.npmAllow };
   const options = { policy, minAgeMs: config.npmMinAge, permitStore: permits ?? store };
-  const transforms = new Transforms((text, loader, family) => queue.transform(text, loader, family));
+  // Texts do not wait behind a build, which waits for a registry.
+  const texts = new TransformQueue(builder);
+  const transforms = new Transforms((...order) => texts.transform(...order));
   return {
     packages: new Packages(store, artefacts, queue, options),
     queue,

@@ -24,6 +24,9 @@ after(async () => {
 
 const CLASSES = `exports.__esModule = true; exports.default = "inner"; exports.named = 1;`;
 
+/** A run that waits until the end. */
+const WAITS = new AbortController().signal;
+
 describe("a build behind the strongest wall of this machine", () => {
   it("bundles a real package, which works by import and by require", async () => {
     registry.publishInstalled("zod");
@@ -38,7 +41,7 @@ describe("a build behind the strongest wall of this machine", () => {
       assert.equal((mini!.import()["string"] as () => { parse(text: string): string })().parse("x"), "x");
       assert.match(built.artefact.toString(), /^\/\/ npm:zod@4\.[\d.]+\/v4\/core\/parse\.js/m);
       assert.equal(built.lock.key, keyOfLock(built.lock));
-      assert.equal(await walled.transform("enum Kind { One = 1 } Kind.One", "ts", "test").then(evaluate), 1);
+      assert.equal(await walled.transform("enum Kind { One = 1 } Kind.One", "ts", "test", WAITS).then(evaluate), 1);
     } finally {
       await walled.close();
       await sandbox.close();
@@ -308,11 +311,11 @@ describe("a set that cannot be built", () => {
 describe("a transform", () => {
   it("makes JavaScript of decorators, parameter properties and JSX, with a map to the text", async () => {
     const text = "class A { constructor(@inject private readonly b: number) {} }\nexport const c = <b>{new A(1)}</b>;";
-    const code = await builder.transform(text, "tsx", "test");
+    const code = await builder.transform(text, "tsx", "test", WAITS);
     assert.match(code, /React\.createElement\("b"/);
     const [, map] = /sourceMappingURL=data:application\/json;base64,(.+)/.exec(code)!;
     assert.deepEqual((JSON.parse(Buffer.from(map!, "base64").toString()) as { sources: string[] }).sources, ["task"]);
-    const long = await builder.transform(`const text: string = "${"x".repeat(3 * 2 ** 20)}";`, "ts", "test");
+    const long = await builder.transform(`const text: string = "${"x".repeat(3 * 2 ** 20)}";`, "ts", "test", WAITS);
     assert.ok(long.length > 3 * 2 ** 20);
   });
 
@@ -326,14 +329,22 @@ describe("a transform", () => {
       return hasty.transform(...order);
     });
     for (let run = 0; run < 3; run++) {
-      await assert.rejects(transforms.transform(text, "ts", "test"), { code: "packages_failed" });
+      await assert.rejects(transforms.transform(text, "ts", "test", WAITS), { code: "packages_failed" });
     }
     assert.equal(made, 1);
   });
 
+  it("ends when no run waits for it, also if esbuild would not end", async () => {
+    const text = `@a class B { c = ${"0?(a):a=>".repeat(31)}a${":0".repeat(31)} }`;
+    const run = new AbortController();
+    const made = builder.transform(text, "ts", "test", run.signal);
+    run.abort(new Error("the run has ended"));
+    await assert.rejects(made, /the run has ended/);
+  });
+
   it("refuses text that does not parse, with the line", async () => {
     await assert.rejects(
-      builder.transform("const a: number = 1;\nconst b = <;", "tsx", "test"),
+      builder.transform("const a: number = 1;\nconst b = <;", "tsx", "test", WAITS),
       (error: Error & { code: string }) => {
         assert.equal(error.code, "code_syntax");
         assert.match(error.message, /line 2, column 12\)\nconst b = <;\n {11}\^/);

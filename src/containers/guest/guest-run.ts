@@ -32,8 +32,8 @@ export class GuestRun {
   family = "";
   /** Whether the guest has asked for JavaScript of its texts. */
   hasAsked = false;
-  /** Whether it waits for the builder. */
-  isTransforming = false;
+  /** Aborts when the run ends while it waits for the builder; null if it does not wait. */
+  transforming: AbortController | null = null;
   /** The body of its request, if it is streamed to the guest. */
   upload: Upload | null = null;
   /** Bytes of the body that the guest may still send. */

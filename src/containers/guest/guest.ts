@@ -355,7 +355,7 @@ export class Guest implements FrameTarget {
   stalled(id: number, guestRun: GuestRun, framesReceived: number): void {
     const hasOther = this.inFlight.size !== 1 || guestRun.upload?.isOpen === true;
     const mayHear = framesReceived !== this.#connection.sent || this.#gateway?.isIdle === false;
-    if (hasOther || mayHear || guestRun.streaming || guestRun.isTransforming) return;
+    if (hasOther || mayHear || guestRun.streaming || guestRun.transforming) return;
     this.giveUp(id, stalledProblem(guestRun));
   }
 

@@ -49,6 +49,7 @@ export class RunsInFlight {
   #take(id: number, guestRun: GuestRun): void {
     this.table.take(id);
     guestRun.upload?.stop();
+    guestRun.transforming?.abort();
     this.past.add(id, guestRun.log);
     this.#onLeft(id);
   }

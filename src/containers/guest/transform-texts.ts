@@ -12,11 +12,13 @@ import type { Code } from "./code-table.ts";
 import type { GuestRun } from "./guest-run.ts";
 
 /**
- * Makes JavaScript from a text with an inline source map. @param family the token family whose run needs it
+ * Makes JavaScript from a text with an inline source map.
  *
+ * @param family the token family whose run needs it
+ * @param signal aborts when the run no longer waits; the promise then rejects with its reason
  * @throws {Problem} `code_syntax` if the text is at fault
  */
-export type TransformText = (text: string, loader: Loader, family: string) => Promise<string>;
+export type TransformText = (text: string, loader: Loader, family: string, signal: AbortSignal) => Promise<string>;
 
 /** The maximum time that a run waits for the builder. Another run of the same text then finds what was made. */
 const WAIT_MS = 10_000;
@@ -57,13 +59,19 @@ export function transformRun(
   guestRun.submitted = null;
   if (!submitted || !transform) return Promise.resolve({});
   const order = parseTransform(payload, submitted);
-  guestRun.isTransforming = true;
-  return transformTexts(order, submitted, transform, family)
+  const waiting = new AbortController();
+  guestRun.transforming = waiting;
+  const timer = setTimeout(() => waiting.abort(late()), WAIT_MS);
+  const make = (text: string, loader: Loader): Promise<string> => transform(text, loader, family, waiting.signal);
+  return transformTexts(order, submitted, make)
     .catch((error: unknown) => {
       if (error instanceof Problem) throw error;
       throw new Problem("internal_error", "the text could not be made JavaScript", { cause: error });
     })
-    .finally(() => (guestRun.isTransforming = false));
+    .finally(() => {
+      clearTimeout(timer);
+      guestRun.transforming = null;
+    });
 }
 
 /**
@@ -91,22 +99,16 @@ function parseTransform(payload: Buffer, { modules: submitted }: Pick<Code, "mod
 /**
  * Makes JavaScript from texts of a code.
  *
- * @throws {Problem} if the builder fails, or takes too long.
+ * @throws {Problem} if the builder fails
  */
 async function transformTexts(
   { main, modules, jsxImportSource }: TransformMessage,
   code: Pick<Code, "source" | "modules">,
-  transform: TransformText,
-  family: string,
+  transform: (text: string, loader: Loader) => Promise<string>,
 ): Promise<TransformedMessage> {
-  const late = new Problem("packages_building", "the builder has not yet made JavaScript from the text", {
-    retryAfterMs: RETRY_MS,
-  });
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late), WAIT_MS);
   let name: string | null = null;
   const make = (text: string, order: TransformOrder): Promise<string> => {
-    return Promise.race([transform(textToTransform(text, order, jsxImportSource), order.loader, family), promise]);
+    return transform(textToTransform(text, order, jsxImportSource), order.loader);
   };
   try {
     const made: Record<string, string> = {};
@@ -119,9 +121,13 @@ async function transformTexts(
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== "code_syntax") throw error;
     return { fault: error.message, name };
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+function late(): Problem {
+  return new Problem("packages_building", "the builder has not yet made JavaScript from the text", {
+    retryAfterMs: RETRY_MS,
+  });
 }
 
 function orderOf(value: unknown): TransformOrder {

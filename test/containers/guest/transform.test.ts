@@ -11,6 +11,7 @@ import { textFrame } from "../../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../../src/wire/messages.ts";
 import type { Loader } from "../../../src/wire/transform.ts";
 import { artefactOf } from "../../artefact.ts";
+import { until } from "../../contract/until.ts";
 import { FuzzedGuest } from "../../hostile/fuzzed-guest.ts";
 import { LIMITS } from "../puppet.ts";
 import { openRealGuests, type RealGuests } from "../real-guests.ts";
@@ -18,12 +19,15 @@ import { Recorder } from "../recorder.ts";
 
 /** What the builder was asked for: the loader and the family of each text. */
 const asked: string[] = [];
+/** The signal of the latest text. */
+let latest: AbortSignal | null = null;
 /** Texts that the builder does not answer before the test lets it. */
 let gate: PromiseWithResolvers<void> | null = null;
 
 /** Makes JavaScript as the builder does, in this process. */
-async function transform(text: string, loader: Loader, family: string): Promise<string> {
+async function transform(text: string, loader: Loader, family: string, signal: AbortSignal): Promise<string> {
   asked.push(`${loader} ${family}`);
+  latest = signal;
   await gate?.promise;
   try {
     const options = { target: "node24", sourcemap: "inline", sourcesContent: false, sourcefile: "task" } as const;
@@ -180,6 +184,21 @@ describe("code with decorators or JSX", () => {
     gate.resolve();
     gate = null;
     assert.equal(await second.outcome(), 'result ["b",null,"gone"]');
+  });
+
+  it("is dropped when no run waits for it any more", async () => {
+    gate = Promise.withResolvers();
+    const runs = [guest, await guests.make()].map((where) => {
+      return { where, id: begin(`${H}return <b>left</b>;`, {}, where).id };
+    });
+    const all = (): boolean => runs.every(({ where, id }) => where.inFlight.get(id)!.transforming !== null);
+    await until(all, "both runs wait for the builder");
+    runs[0]!.where.abandon(runs[0]!.id);
+    assert.equal(latest!.aborted, false);
+    runs[1]!.where.abandon(runs[1]!.id);
+    assert.equal(latest!.aborted, true);
+    gate.resolve();
+    gate = null;
   });
 
   it("is a fault of the code if the service has no builder, with the hint to bundle it", async () => {

@@ -1,0 +1,81 @@
+import { FairQueue } from "../fair-queue.ts";
+import { building } from "./build-queue.ts";
+import type { Builder, Loader } from "./model.ts";
+
+/** The most transforms at once. Each takes two processes. */
+const MAX_AT_ONCE = 4;
+/** The most transforms of one family that wait or run. The longest text has 256 KiB. */
+const MAX_OF_FAMILY = 16;
+/** The memory for the texts of all transforms that wait or run. */
+const MAX_BYTES = 32 * 2 ** 20;
+/** The estimated memory of a transform in addition to its text. */
+const OVERHEAD_BYTES = 1_024;
+
+interface Waiting {
+  readonly bytes: number;
+  readonly dropped: AbortController;
+}
+
+/** The queue in front of the builder for texts. Token families take turns, and share the memory for what waits. */
+export class TransformQueue {
+  readonly #builder: Pick<Builder, "transform">;
+  /**
+   * A family has one transform at a time: a text on which esbuild never ends holds its slot until the deadline, and must not hold
+   * those of others.
+   */
+  readonly #slots = new FairQueue(MAX_AT_ONCE, 1);
+  /** The transforms of each family that wait or run, the oldest first. */
+  readonly #open = new Map<string, Set<Waiting>>();
+  #bytes = 0;
+  readonly #maxBytes: number;
+
+  constructor(builder: Pick<Builder, "transform">, maxBytes: number = MAX_BYTES) {
+    this.#builder = builder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * As `Builder.transform`.
+   *
+   * @throws {Problem} as `Builder.transform`, and `packages_building` if too many transforms wait
+   */
+  async transform(text: string, loader: Loader, holder: string, signal: AbortSignal): Promise<string> {
+    const own = this.#open.get(holder) ?? new Set();
+    if (own.size >= MAX_OF_FAMILY) throw building(`the token family has ${own.size} texts that wait for the builder`);
+    const waiting = { bytes: 2 * text.length + OVERHEAD_BYTES, dropped: new AbortController() };
+    this.#makeRoom(waiting.bytes, waiting.bytes + bytesOf(own));
+    this.#open.set(holder, own.add(waiting));
+    this.#bytes += waiting.bytes;
+    const ended = AbortSignal.any([signal, waiting.dropped.signal]);
+    try {
+      return await this.#slots.run(holder, () => this.#builder.transform(text, loader, holder, ended), ended);
+    } finally {
+      this.#remove(holder, waiting);
+    }
+  }
+
+  /** Drops texts of the family that holds the most. @param own the bytes that the asking family would hold with its text */
+  #makeRoom(added: number, own: number): void {
+    while (this.#bytes + added > this.#maxBytes) {
+      const held = [...this.#open].map(([holder, open]) => ({ holder, open, bytes: bytesOf(open) }));
+      const most = held.toSorted((a, b) => b.bytes - a.bytes)[0];
+      if (!most || most.bytes <= own) throw building("too many texts wait for the builder");
+      const newest = [...most.open].at(-1)!;
+      this.#remove(most.holder, newest);
+      newest.dropped.abort(building("too many texts of the token family wait for the builder"));
+    }
+  }
+
+  #remove(holder: string, waiting: Waiting): void {
+    const open = this.#open.get(holder);
+    if (!open?.delete(waiting)) return;
+    this.#bytes -= waiting.bytes;
+    if (open.size === 0) this.#open.delete(holder);
+  }
+}
+
+function bytesOf(open: ReadonlySet<Waiting>): number {
+  let bytes = 0;
+  for (const each of open) bytes += each.bytes;
+  return bytes;
+}
