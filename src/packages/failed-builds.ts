@@ -31,14 +31,23 @@ export class FailedBuilds {
     this.#failures.delete(key);
   }
 
+  /** Forgets builds for which there was no room. Without their memory, a family at its quota would build at each run. */
+  forgetFull(): void {
+    for (const [key, { problem }] of this.#failures) if (problem.code === "quota_exceeded") this.#failures.delete(key);
+  }
+
   note(name: string, error: unknown): void {
-    if (!(error instanceof Problem) || error.code === "packages_building" || !error.code.startsWith("packages_"))
-      return;
+    if (!(error instanceof Problem) || !isNoted(error.code)) return;
     const oldest = this.#failures.keys().next();
     if (this.#failures.size >= MAX_FAILURES && !oldest.done) this.#failures.delete(oldest.value);
     const forMs = error.code === "packages_unavailable" ? UNAVAILABLE_MS : FAILED_MS;
     this.#failures.set(keyOf(name), { problem: error, untilMs: this.#nowMs() + forMs });
   }
+}
+
+/** Whether the same build would fail again. */
+function isNoted(code: string): boolean {
+  return code === "quota_exceeded" || (code.startsWith("packages_") && code !== "packages_building");
 }
 
 /** Returns a short key: a name may have 190 KB. */

@@ -151,6 +151,8 @@ export class Packages {
     if (key === undefined) this.#pinned.delete(name);
     else this.#pinned.set(name, key);
     this.#store.pin(task, key ?? null);
+    // There may be room now.
+    this.#failures.forgetFull();
   }
 
   /** Whether a lock names an artefact. */
