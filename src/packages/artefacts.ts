@@ -5,7 +5,9 @@ import path from "node:path";
 
 import { ByteCache } from "../byte-cache.ts";
 import { Problem } from "../errors.ts";
+import { Slices } from "../next-turn.ts";
 import { formatSize } from "../units.ts";
+import { givenUp } from "./fair-room.ts";
 import type { Artefact, Built } from "./model.ts";
 import type { KeptArtefact, PackageStore, Pin } from "./package-store.ts";
 
@@ -131,10 +133,12 @@ export class Artefacts {
         ? NONE
         : excess(own + bytes, this.#maxBytes * FAMILY_SHARE, ownCount + 1, this.#maxCount * FAMILY_SHARE);
     if (!isTooMuch(whole) && !isTooMuch(share)) return;
+    const slices = new Slices(family ?? "");
     // First those of the family: what it stores too much must not cost others.
     for (const each of this.#index.leastUsed(family)) {
       const isOwn = each.family === family;
-      if (!isTooMuch(whole) && !(isOwn && isTooMuch(share))) continue;
+      if (!isTooMuch(whole) && !(isOwn && isTooMuch(share))) break;
+      if (slices.hasEnded) await slices.next();
       if (await this.#isNeeded(each)) continue;
       await this.#remove(each.key);
       for (const bound of isOwn ? [whole, share] : [whole]) {
@@ -144,7 +148,14 @@ export class Artefacts {
     }
     const part = this.#maxBytes * FAMILY_SHARE;
     if (isTooMuch(share)) throw full(`the token family has at most ${formatSize(Math.floor(part))} for built packages`);
-    if (isTooMuch(whole)) throw full(`the service has at most ${formatSize(this.#maxBytes)} for built packages`);
+    // Tasks need all of it. They build again what they lose, with the same versions.
+    const room = { bytes: this.#maxBytes, count: this.#maxCount };
+    const given = isTooMuch(whole)
+      ? givenUp(this.#index.leastUsed(null), family, { bytes, count: 1 }, whole, room)
+      : [];
+    for (const key of given) await this.#remove(key);
+    if (isTooMuch(whole) && given.length === 0)
+      throw full(`the service has at most ${formatSize(this.#maxBytes)} for built packages`);
   }
 
   async #isNeeded({ key }: KeptArtefact): Promise<boolean> {

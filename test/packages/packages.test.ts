@@ -267,6 +267,32 @@ describe("the store of artefacts", () => {
     assert.notEqual(await packages.artefacts.get(tasks.get("two")!.key), null);
   });
 
+  test("takes from the family whose tasks need the most if they leave no room for a family with less", async (t) => {
+    const { packages, clock } = await testPackages(t, many, { maxCount: 10 });
+    const tasks = new Map<string, Lock>();
+    packages.artefacts.isPinned = ({ name }, key) => packages.names(tasks.get(name) ?? null, key);
+    const put = async (by: Asker, minor: number): Promise<Lock> => {
+      clock.nowMs += 1;
+      const lock = await packages.lockOf(exact(`4.${minor}.0`), null, [], by, WAIT);
+      tasks.set(String(minor), lock);
+      packages.pin({ container: "acme", name: String(minor) }, lock);
+      return lock;
+    };
+    const operator = await put({ family: "admin", quotaFamily: null, jti: "admin" }, 0);
+    const families = ["c", "d", "e", "f"].map((family): Asker => ({ family, quotaFamily: family, jti: family }));
+    const locks: Lock[] = [operator];
+    for (const [at, by] of families.entries()) for (const more of [1, 2]) locks.push(await put(by, 2 * at + more));
+    const last = await put(A, 9);
+    assert.equal((await put(B, 10)).roots["zod"], "zod@4.10.0");
+    const stored = await Promise.all([...locks, last].map(({ key }) => packages.artefacts.get(key)));
+    assert.deepEqual(
+      stored.map((each) => each !== null),
+      [true, false, true, true, true, true, true, true, true, true],
+    );
+    // No family has more than this one would have then.
+    assert.equal(await codeOf(() => put(A, 11)), "quota_exceeded");
+  });
+
   test("builds a file again that a crash has cut or removed", async (t) => {
     const { packages, builder, folder, reopen } = await testPackages(t, VERSIONS);
     const { lock, artefact } = await packages.resolve(ZOD, A, WAIT);

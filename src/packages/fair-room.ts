@@ -1,0 +1,62 @@
+import type { KeptArtefact } from "./package-store.ts";
+
+/** What artefacts take of the disk. */
+export interface Room {
+  readonly bytes: number;
+  readonly count: number;
+}
+
+interface Holding {
+  bytes: number;
+  count: number;
+  readonly oldestFirst: KeptArtefact[];
+}
+
+/**
+ * Chooses the artefacts that families with the most give up for another family, the least recently used first. A family gives up only
+ * what leaves it as much as the other one would have. So a few families that take all they may leave the same share to each other
+ * family, and no two families displace each other in turns.
+ *
+ * @param oldestFirst all artefacts. Those of administrators stay, because the operator decides about the disk.
+ * @param family the family that asks; null for an administrator, to whom each family gives up what is necessary
+ * @param added what the family adds
+ * @param missing what must be given up
+ * @param whole the bounds for all families
+ * @returns the keys of the artefacts; none if they would not be enough
+ */
+export function givenUp(
+  oldestFirst: Iterable<KeptArtefact>,
+  family: string | null,
+  added: Room,
+  missing: Room,
+  whole: Room,
+): string[] {
+  const shareOf = ({ bytes, count }: Room): number => Math.max(bytes / whole.bytes, count / whole.count);
+  const holdings = new Map<string, Holding>();
+  for (const artefact of oldestFirst) {
+    if (artefact.family === null) continue;
+    const holding = holdings.get(artefact.family) ?? { bytes: 0, count: 0, oldestFirst: [] };
+    holdings.set(artefact.family, holding);
+    holding.bytes += artefact.bytes;
+    holding.count += 1;
+    holding.oldestFirst.push(artefact);
+  }
+  const own = (family !== null && holdings.get(family)) || { bytes: 0, count: 0 };
+  const ownShare = family === null ? 0 : shareOf({ bytes: own.bytes + added.bytes, count: own.count + added.count });
+  if (family !== null) holdings.delete(family);
+  const keys: string[] = [];
+  const left = { ...missing };
+  while (left.bytes > 0 || left.count > 0) {
+    let largest: Holding | null = null;
+    for (const each of holdings.values()) if (!largest || shareOf(each) > shareOf(largest)) largest = each;
+    const oldest = largest?.oldestFirst.shift();
+    if (!largest || !oldest) return [];
+    largest.bytes -= oldest.bytes;
+    largest.count -= 1;
+    if (shareOf(largest) < ownShare) return [];
+    left.bytes -= oldest.bytes;
+    left.count -= 1;
+    keys.push(oldest.key);
+  }
+  return keys;
+}
