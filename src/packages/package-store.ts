@@ -153,9 +153,10 @@ export class PackageStore implements PermitStore {
     else guarded(() => this.#statements.pin.run(container, name, key));
   }
 
-  /** Whether inline code of a family has a lock with this key. */
-  hasLock(family: string, key: string): boolean {
-    return guarded(() => this.#statements.hasLock.get(family, key)) !== undefined;
+  /** Returns the latest lock of inline code of a family that has this key, or null. */
+  lockWithKey(family: string, key: string): Lock | null {
+    const row = guarded(() => this.#statements.lockWithKey.get(family, key));
+    return row ? (JSON.parse(String(row["lock"])) as Lock) : null;
   }
 
   pinsOf(key: string): Pin[] {
@@ -225,7 +226,7 @@ const STATEMENTS = {
   lock: "SELECT lock, used FROM locks WHERE family = ? AND request = ?",
   putLock: "INSERT OR REPLACE INTO locks (family, request, key, lock, used) VALUES (?, ?, ?, ?, ?)",
   useLock: "UPDATE locks SET used = ? WHERE family = ? AND request = ?",
-  hasLock: "SELECT 1 FROM locks WHERE family = ? AND key = ? LIMIT 1",
+  lockWithKey: "SELECT lock FROM locks WHERE family = ? AND key = ? ORDER BY used DESC LIMIT 1",
   dropUnused: "DELETE FROM locks WHERE used < ?",
   dropOldest: `DELETE FROM locks WHERE family = ? AND request NOT IN (SELECT request FROM
     (SELECT request, row_number() OVER latest AS place, sum(length(lock)) OVER latest AS chars FROM locks WHERE family = ?

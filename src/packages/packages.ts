@@ -91,10 +91,13 @@ export class Packages {
     }));
   }
 
-  /** Returns a set that is built, or null. @param family as of `stored` */
+  /** Returns a set that is built, with the lock of the family, or null. @param family as of `stored` */
   storedOf(key: string, family: string | null): Pick<StoredArtefact, "lock" | "bytes"> | null {
     const found = this.#store.artefact(key);
-    return found && (family === null || this.#isOf(found, family)) ? found : null;
+    if (!found || family === null || found.family === family) return found;
+    // The lock of the artefact names the token of another family, and the time of its request.
+    const lock = this.#store.lockWithKey(family, key);
+    return lock && { lock, bytes: found.bytes };
   }
 
   /**
@@ -163,10 +166,6 @@ export class Packages {
   async close(): Promise<void> {
     await this.#queue.close();
     this.#store.close();
-  }
-
-  #isOf({ key, family: owner }: StoredArtefact, family: string): boolean {
-    return owner === family || this.#store.hasLock(family, key);
   }
 
   async #resolve(set: PackageSet, request: string, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {

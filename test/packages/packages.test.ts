@@ -91,6 +91,15 @@ describe("inline code", () => {
     assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.1.0");
   });
 
+  test("that has the same set as code of another family is shown its own lock", async (t) => {
+    const { packages } = await testPackages(t, VERSIONS);
+    const { lock } = await packages.resolve(ZOD, A, WAIT);
+    assert.equal(packages.storedOf(lock.key, B.family), null);
+    await packages.resolve(ZOD, B, WAIT);
+    assert.equal(packages.storedOf(lock.key, A.family)!.lock.requestedBy, "a1");
+    assert.equal(packages.storedOf(lock.key, B.family)!.lock.requestedBy, "b1");
+  });
+
   test("waits no longer than it may, and the build goes on", async (t) => {
     const { packages, builder } = await testPackages(t, VERSIONS);
     const gate = Promise.withResolvers<void>();
