@@ -65,6 +65,23 @@ describe("requirePermitted", () => {
     it(`refuses ${name}@${range} and names the setting`, () => assert.equal(refusal({ [name]: range }, LISTED), why));
   }
 
+  for (const [permit, range] of [
+    ["2.2.2-a - 3.2.3", "=3.2.0-a >1.2||4.2.4 - 3.2.4-a.1"],
+    ["x||2.x 0.x||3.3", "=2.0.2-a ~>2||3.3"],
+    ["^4", "^4.0.0-beta"],
+  ] as const) {
+    it(`refuses the pre-releases of ${range}, which ${permit} does not name`, () => {
+      assert.match(
+        refusal({ lodash: range }, { mode: "listed", allow: [`lodash@${permit}`] }) ?? "",
+        /is not within it/,
+      );
+    });
+  }
+
+  it("permits the pre-releases of a permitted range", () => {
+    assert.equal(refusal({ lodash: "^4.0.0-beta.1" }, { mode: "listed", allow: ["lodash@^4.0.0-alpha"] }), null);
+  });
+
   it("names the permitted package that is probably meant, or the command that permits it", () => {
     assert.equal(hintOf("zood"), "Did you mean zod? It is permitted.");
     assert.match(hintOf("left-pad") ?? "", /^An administrator permits it with caisson packages add left-pad\./);
