@@ -17,8 +17,8 @@ interface Holding {
  * what leaves it as much as the other one would have. So a few families that take all they may leave the same share to each other
  * family, and no two families displace each other in turns.
  *
- * @param oldestFirst all artefacts. Those of administrators stay, because the operator decides about the disk.
- * @param family the family that asks; null for an administrator, to whom each family gives up what is necessary
+ * @param oldestFirst all artefacts. Artefacts of administrators stay, because the operator decides about the disk.
+ * @param family the family that asks; null for an administrator. Each family gives up what an administrator needs
  * @param added what the family adds
  * @param missing what must be given up
  * @param whole the bounds for all families

@@ -21,7 +21,7 @@ export class TransformQueue {
   readonly #builder: Pick<Builder, "transform">;
   /**
    * A family has one transform at a time: a text on which esbuild never ends holds its slot until the deadline, and must not hold
-   * those of others.
+   * the slots of others.
    */
   readonly #slots = new FairQueue(MAX_AT_ONCE, 1);
   /** The transforms of each family that wait or run, the oldest first. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { TransformQueue } from "../../src/packages/transform-queue.ts";
 
-/** A builder that answers no text before it is told to. */
+/** A builder that answers no text before the test ends it. */
 function slowBuilder(maxBytes?: number): { queue: TransformQueue; begun: string[]; end: () => void } {
   const begun: string[] = [];
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();
