@@ -11,8 +11,6 @@ export interface IdleMemoryOptions {
   readonly leastGrowthBytes?: number;
 }
 
-/** How long the process must be idle before the first collection, in milliseconds. */
-const AFTER_START_MS = 700;
 /** An idle process spends less than this part of its time in the event loop. */
 const MOST_USE = 0.02;
 
@@ -38,18 +36,14 @@ export function releaseMemoryWhenIdle({
     const bytes = process.memoryUsage.rss();
     if (least > 0) least = Math.min(least, bytes);
     if (utilization > MOST_USE || bytes - least < leastGrowthBytes) return;
-    if (least === 0) {
-      clearInterval(timer);
-      timer = setInterval(check, idleMs).unref();
-    }
     // What is in use then is the new measure, so that memory in use is not collected again and again.
     least = bytes;
     void collect({ type: "major", execution: "async", flavor: "last-resort" }).then(
       () => (least = process.memoryUsage.rss()),
     );
   };
-  // A start leaves a third of its heap as garbage, which is collected as soon as the service is idle.
-  let timer = setInterval(check, Math.min(idleMs, AFTER_START_MS)).unref();
+  // A start leaves a third of its heap as garbage, which the first check of an idle service finds.
+  const timer = setInterval(check, idleMs).unref();
   return () => clearInterval(timer);
 }
 

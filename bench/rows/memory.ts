@@ -14,7 +14,7 @@ const GUESTS = 20;
 const RUNS = 500;
 const CONNECTIONS = 32;
 /** The time after the start in which the service still frees what only the start needed. */
-const SETTLE_MS = 2_000;
+const SETTLE_MS = 5_000;
 
 /** Measures the resident memory of the service's process after its start, and its maximum under three loads. */
 export async function measureServiceMemory(bench: Bench): Promise<Round> {
