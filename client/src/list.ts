@@ -1,9 +1,11 @@
 import { CaissonError } from "./error.ts";
 
+const HOW = "use for await (const entry of list), or await list.page()";
+
 /** A list that comes in pages. Nothing is requested before it is read. */
 export class List<Entry, Page extends { readonly next: string | null }> implements AsyncIterable<Entry> {
   /** What to do with the list. A program that prints it without reading it shows this text. */
-  readonly hint = "use for await (const entry of list), or await list.page()";
+  readonly hint: string = HOW;
   readonly #read: (cursor: string | undefined) => Promise<Page>;
   readonly #entriesOf: (page: Page) => readonly Entry[];
   readonly #cursor: string | undefined;
@@ -43,3 +45,10 @@ export class List<Entry, Page extends { readonly next: string | null }> implemen
     for await (const page of this.pages()) yield* this.#entriesOf(page);
   }
 }
+
+// Not a member of the class, whose type would then permit `for (const entry of list)`. `Array.from(list)` would be empty.
+Object.defineProperty(List.prototype, Symbol.iterator, {
+  value: (): never => {
+    throw new TypeError(`a list comes in pages: ${HOW}`);
+  },
+});

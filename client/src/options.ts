@@ -24,6 +24,9 @@ export function mustBeToken(token: string): string {
   if (typeof token !== "string") throw new TypeError("token must be a text, or a function that returns one");
   if (token.trim() === "") throw new TypeError("token is empty; perhaps a variable of the environment is not set");
   if (/^bearer\s/i.test(token)) throw new TypeError("token is the text after Bearer; leave Bearer out");
+  // The error of a header would repeat the token.
+  if (/[^\t\x20-\x7e]/.test(token.trim()))
+    throw new TypeError("token has a line break, or another character that no token has; send the token alone");
   return token;
 }
 
@@ -33,13 +36,35 @@ export function mustBeObject<T>(value: T, form: string): T {
   throw new TypeError(`the argument must be an object such as ${form}, not ${typeof value}`);
 }
 
-/** @throws {TypeError} if the value has no JSON, such as one with a circle, a BigInt or a function as a member */
+/** @throws {TypeError} if the value has no JSON, such as one with a circle, a BigInt, a function or a promise as a member */
 export function mustBeJson(value: unknown): string {
-  for (const [name, member] of Object.entries(value ?? {}))
-    if (typeof member === "function") throw new TypeError(`${name} must be JSON, not a function`);
+  mustKeepItsJson(value, "data", 0);
   try {
     return JSON.stringify(value);
   } catch (error) {
     throw new TypeError(`data must be JSON: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** The members of one object that are looked at. */
+const MAX_LOOKED_AT = 100;
+/** What JSON turns into `{}`. */
+const EMPTIED = /^(?:Promise|Map|Set|URLSearchParams|Headers|FormData|Blob|File|ArrayBuffer|Response|Request)$/;
+
+/** @throws {TypeError} for a function or a value of which JSON keeps nothing, to the depth of the members of `data` */
+function mustKeepItsJson(value: unknown, name: string, depth: number): void {
+  if (typeof value === "function") throw new TypeError(`${name} must be JSON, not a function`);
+  if (typeof value !== "object" || value === null || "toJSON" in value) return;
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (EMPTIED.test(kind))
+    throw new TypeError(`${name} must be JSON, not a ${kind}: ${kind === "Promise" ? "await it" : "send what it has"}`);
+  if (depth > MAX_DEPTH || kind !== "Object") return;
+  let left = MAX_LOOKED_AT;
+  for (const [member, of] of Object.entries(value)) {
+    if ((left -= 1) < 0) return;
+    mustKeepItsJson(of, depth === 0 ? member : `${name}.${member}`, depth + 1);
+  }
+}
+
+/** Of an envelope, its members and those of `data`. */
+const MAX_DEPTH = 1;

@@ -48,7 +48,9 @@ export function runRequest(container: string, source: Source, options: RecordOpt
   if (typeof container !== "string")
     throw new TypeError(`container must be a name, not ${typeof container}: run("acme", "return 1", { data })`);
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
-    throw new TypeError('code must be a text, { task: "name" }, or null for a token with pinned code');
+    throw new TypeError(
+      `code must be a text, { task: "name" }, or null for a token with pinned code, not ${source instanceof Promise ? "a Promise: await it" : typeof source}`,
+    );
   const { data, query, timeout, modules, packages, file, body, traceparent, maxResult } = options;
   const settings = { timeout: typeof timeout === "number" ? `${timeout}ms` : timeout, file, maxResult };
   const common = { path: { container }, headers: { traceparent } };

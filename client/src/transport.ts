@@ -81,7 +81,7 @@ export class Transport {
     mustBeRetry(retry);
     if (signal !== undefined && typeof signal?.aborted !== "boolean")
       throw new TypeError("signal must be an AbortSignal, such as AbortSignal.timeout(5_000)");
-    if ("0" in (parameters.query ?? {}))
+    if (typeof (parameters.query ?? {}) !== "object" || "0" in (parameters.query ?? {}))
       throw new TypeError('the query must be an object, such as { container: "acme" }');
     return retryWhenLimited(() => this.#sendOnce(route, parameters, signal), { ...this.#retry, ...retry }, signal);
   }

@@ -195,6 +195,10 @@ describe("a request", () => {
       [{ token: "a" }, /url must be the http or https address .* such as "https:\/\/.*", not undefined/],
       [{ url: "127.0.0.1:7070" }, /url must be the http or https address .*, not "127\.0\.0\.1:7070"/],
       [{ url: service.url, token: "Bearer eyJ" }, /leave Bearer out/],
+      [
+        { url: service.url, token: "eyJ\nabc" },
+        /^token has a line break, or another character that no token has; .*alone$/,
+      ],
       [{ url: service.url, token: null }, /token must be a text, or a function that returns one/],
       [{ url: service.url, token: "" }, /token is empty; perhaps a variable of the environment is not set/],
       [{ url: service.url, retry: true }, /must be an object: retry: \{ limited: true/],
@@ -205,13 +209,19 @@ describe("a request", () => {
     const circle: Record<string, unknown> = {};
     circle["circle"] = circle;
     const runs: [code: unknown, options: unknown, said: RegExp][] = [
-      [() => 1, {}, /code must be a text, \{ task: "name" \}, or null/],
+      [() => 1, {}, /code must be a text, \{ task: "name" \}, or null .*, not function$/],
       [{ name: "x" }, {}, /code must be a text, \{ task: "name" \}, or null/],
       [undefined, {}, /code must be a text, \{ task: "name" \}, or null/],
       ["1", { dat: 1 }, /there is no option dat; the options are data, query, /],
       ["1", { retry: 3 }, /must be an object: retry: \{ limited: true/],
       ["1", { data: circle }, /^data must be JSON: /],
       ["1", { data: () => 1 }, /^data must be JSON, not a function/],
+      ["1", { data: Promise.resolve({}) }, /^data must be JSON, not a Promise: await it$/],
+      ["1", { data: { user: Promise.resolve({}) } }, /^data\.user must be JSON, not a Promise: await it$/],
+      ["1", { data: new Map([["a", 1]]) }, /^data must be JSON, not a Map: send what it has$/],
+      [{ task: "t" }, { data: new FormData() }, /^data must be JSON, not a FormData: send what it has$/],
+      [{ code: "1" }, {}, /pinned code, not object$/],
+      [Promise.resolve("1"), {}, /pinned code, not a Promise: await it$/],
       ["1", 5, /the options must be an object: run\("acme"/],
       ["1", { signal: "x" }, /signal must be an AbortSignal/],
     ];
@@ -236,12 +246,27 @@ describe("a request", () => {
         async () => caisson.runs.list("acme" as unknown as object).page(),
         /the query must be an object, such as \{ container: "acme" \}/,
       ],
+      [
+        async () => caisson.usage("acme" as unknown as object),
+        /the query must be an object, such as \{ container: "acme" \}/,
+      ],
+      [
+        async () => caisson.containers.suspend("a", { force: true } as object),
+        /there is no option force; the options are now, signal, retry: suspend\("acme", \{ now: true \}\)/,
+      ],
+      [
+        async () => caisson.tasks.delete("a", "t", { ifmatch: "x" } as object),
+        /there is no option ifmatch; the options are ifMatch, ifNoneMatch, signal, retry/,
+      ],
+      [async () => Array.from(caisson.tasks.list("a") as unknown as string[]), /for await \(const entry of list\)/],
       [() => caisson.runs.follow(undefined as unknown as string).next(), /container must be a name/],
     ];
     for (const [called, message] of others) {
       await assert.rejects(async () => called(), { name: "TypeError", message });
     }
     assert.match(caisson.tasks.list("a").hint, /for await/);
+    // A date has its own JSON.
+    assert.equal(await caisson.run("a", "context.body.at", { data: { at: new Date(0) } }), "1970-01-01T00:00:00.000Z");
     const late = new Caisson({ url: service.url, token: () => "bearer eyJ" });
     await assert.rejects(late.run("a", "1"), { name: "TypeError", message: /leave Bearer out/ });
   });

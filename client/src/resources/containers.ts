@@ -1,9 +1,14 @@
 import type { ContainerPage, Policy, PolicyPatch, PolicyRequest, RestartedContainer, Routes } from "../api-types.ts";
 import { List } from "../list.ts";
-import { mustBeObject } from "../options.ts";
+import { mustBeObject, mustBeOptions } from "../options.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
 const POLICY = "{ limits: { minute: 60 } }";
+
+interface NowOptions extends RequestOptions {
+  /** Ends the runs in flight, too. */
+  readonly now?: boolean | undefined;
+}
 
 export class Containers {
   readonly #transport: Transport;
@@ -53,8 +58,8 @@ export class Containers {
   }
 
   /** Refuses runs from now on. `now: true` ends the runs in flight, too. */
-  suspend(container: string, { now, ...options }: RequestOptions & { readonly now?: boolean } = {}): Promise<Policy> {
-    const parameters = { path: { container }, query: { now } };
+  suspend(container: string, options: NowOptions = {}): Promise<Policy> {
+    const parameters = { path: { container }, query: { now: nowOf(options, "suspend") } };
     return this.#transport.json("POST /api/containers/{container}/suspend", parameters, options);
   }
 
@@ -64,11 +69,14 @@ export class Containers {
   }
 
   /** Replaces the guests. `now: true` ends the runs in flight. Needs the verb `tasks`. */
-  restart(
-    container: string,
-    { now, ...options }: RequestOptions & { readonly now?: boolean } = {},
-  ): Promise<RestartedContainer> {
-    const parameters = { path: { container }, query: { now } };
+  restart(container: string, options: NowOptions = {}): Promise<RestartedContainer> {
+    const parameters = { path: { container }, query: { now: nowOf(options, "restart") } };
     return this.#transport.json("POST /api/containers/{container}/restart", parameters, options);
   }
+}
+
+/** @throws {TypeError} for an option of another name: the caller believes that the runs in flight end */
+function nowOf(options: NowOptions, method: string): boolean | undefined {
+  mustBeOptions(options, "now signal retry", `${method}("acme", { now: true })`);
+  return options.now;
 }

@@ -11,7 +11,7 @@ import type {
 } from "../api-types.ts";
 import { CaissonError } from "../error.ts";
 import { List } from "../list.ts";
-import { mustBeObject } from "../options.ts";
+import { mustBeObject, mustBeOptions } from "../options.ts";
 import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
@@ -110,6 +110,9 @@ export class Tasks {
 }
 
 /** The `etag` of a task has no quotes, but a header of HTTP does. */
-function preconditions({ ifMatch, ifNoneMatch }: ChangeOptions): Record<string, string | undefined> {
+function preconditions(options: ChangeOptions): Record<string, string | undefined> {
+  // A misspelled condition would not be checked.
+  mustBeOptions(options, "ifMatch ifNoneMatch signal retry", "{ ifMatch: task.etag }");
+  const { ifMatch, ifNoneMatch } = options;
   return { "if-match": ifMatch === undefined ? undefined : `"${ifMatch}"`, "if-none-match": ifNoneMatch };
 }
