@@ -3,7 +3,7 @@ import { isBuiltin } from "node:module";
 import { DEFAULT_NAME, moduleBody, type ModuleImport } from "./module-body.ts";
 import { plainRequire } from "./modules.ts";
 import type { Packages } from "./packages.ts";
-import { compileModuleBody } from "./parse.ts";
+import { compileModuleBody, returnOfModule } from "./parse.ts";
 
 const { apply } = Reflect;
 const { defineProperty, freeze, getOwnPropertyDescriptor, hasOwn } = Object;
@@ -24,6 +24,8 @@ export type Evaluate = () => object | null;
  */
 export function compileModule(text: string, url: string, packages: Packages | null): Evaluate | null {
   const body = moduleBody(text, (specifier) => isBuiltin(specifier) || (packages?.entryOf(specifier) ?? null) !== null);
+  // The loader refuses a module that returns before anything of it runs. As a function, it would run until the return.
+  if (body && mayReturn(body.text) && returnOfModule(body.text)) return null;
   const evaluate = body && compileModuleBody(body, url);
   if (!evaluate) return null;
   let found: object | null = null;
@@ -34,6 +36,22 @@ export function compileModule(text: string, url: string, packages: Packages | nu
     if (namespaces) apply(evaluate, undefined, [namespaces, (exported) => (found = withDefaultName(exported))]);
     return found;
   };
+}
+
+/** A longer text is not looked at, because it is seldom written by hand. Its return is found when it executes. */
+const MAX_CHARACTERS = 32 * 1024;
+
+/** Whether a text may return outside of all functions and blocks: it has a `return` with as many `}` as `{` before it. */
+function mayReturn(text: string): boolean {
+  if (text.length > MAX_CHARACTERS) return false;
+  const marks = /[{}]|\breturn\b/g;
+  let depth = 0;
+  for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
+    if (mark[0] === "{") depth += 1;
+    else if (mark[0] === "}") depth -= 1;
+    else if (depth <= 0) return true;
+  }
+  return false;
 }
 
 /** Returns what the imports of a module refer to, or null if a module or one of its names does not exist. */

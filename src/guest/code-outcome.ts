@@ -44,6 +44,10 @@ function shapeFault(main: object): CodeFault {
     return new CodeFault("code_shape", detail, { hint: classHint((main as Record<string, object>)[name]!) });
   }
   const more = name === undefined ? "" : `, but with ${name}`;
+  const other = name === undefined ? undefined : otherHandler(name);
+  if (other !== undefined) {
+    return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint: other });
+  }
   const hint =
     name === undefined
       ? "Export a function, or an object with fetch(request, env, ctx)."
@@ -51,8 +55,18 @@ function shapeFault(main: object): CodeFault {
         ? `One function answers all methods, and receives a request only as fetch: \`export default { fetch: ${name} }\`; request.method names the method.`
         : parametersOf(main, name) === 3
           ? `Export one function. A function that calls back has two parameters: \`module.exports = (context, callback) => ${name}(context, context, callback)\`.`
-          : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = ${name}\`.`;
+          : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = module.exports.${name}\` at the end of CommonJS.`;
   return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint });
+}
+
+/** Returns the hint for a handler of other services, or undefined. */
+function otherHandler(name: string): string | undefined {
+  if (name.toLowerCase() === "fetch") return `Rename ${name} to fetch: the name is in lower case.`;
+  if (/^(?:scheduled|cron)$/.test(name))
+    return "The service has no schedule: export a function, and let cron call /api/run/{container}/{name}.";
+  return /^(?:queue|email|tail|alarm)$/.test(name)
+    ? `The service has no ${name} events: export a function, or an object with fetch(request, env, ctx).`
+    : undefined;
 }
 
 function parametersOf(main: object, key: string): number {

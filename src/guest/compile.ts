@@ -7,7 +7,7 @@ import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
 import { grammarHint } from "./grammar-hints.ts";
-import { checkModule, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
+import { checkModule, isDuplicate, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
@@ -289,6 +289,8 @@ function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFa
     return syntaxFault(text, failure, grammarHint(text, failure));
   }
   if (!isOfParser(error)) return error;
+  // The approximate check finds another fault, at a word that it has written itself.
+  if (isDuplicate(error.message)) return moduleFault(map ? text : bare, error.message);
   return knownFault ?? faultOfModules(codeId) ?? moduleFault(map ? text : bare, error.message);
 }
 

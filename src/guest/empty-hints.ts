@@ -5,6 +5,12 @@ import { printedLine } from "./unreturned.ts";
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
 const FOR_EACH = /\.forEach\(\s*async\b/;
+const FOR_EACH_VALUE = /\breturn\s+[^;\n{}]{0,200}\.forEach\(/;
+/** A header of the context, by a name with a capital letter. */
+const HEADER = /\b(?:context|ctx)\.headers(?:\[\s*["'][\w-]{0,64}[A-Z]|\.(?![\w$]*\s*\()[\w$]{0,64}[A-Z])/;
+const LOWER_HEADER = /\.headers(?:\[\s*["'][a-z\d-]+["']|\.[a-z\d]+\b)/;
+/** An answer that is set as in Koa. */
+const ASSIGNED = /\b(?:context|ctx)\.(?:body|status)\s*=(?![=>])(?!\s*(?:await\s+)?(?:JSON\.parse|[\w$.]*\.body\b))/;
 /** Bundles read NODE_ENV and do without it. */
 const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 
@@ -31,6 +37,13 @@ export interface EmptyHints {
   readonly printed: () => number | null;
 }
 
+function otherOf(text: string): ResultHint | null {
+  if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
+  if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
+  if (FOR_EACH.test(text)) return "forEach";
+  return FOR_EACH_VALUE.test(text) ? "forEachValue" : null;
+}
+
 const NONE: EmptyHints = { nothing: null, empty: null, member: null, unawaited: null, printed: () => null };
 
 /** Returns the hints of a text for empty results. Never throws. */
@@ -45,7 +58,7 @@ export function emptyHintsOf(text: string): EmptyHints {
           ? "secret"
           : STDIN.test(text)
             ? "stdin"
-            : null,
+            : otherOf(text),
       empty: FOR_EACH.test(text) ? "forEach" : null,
       member: memberOf(text),
       unawaited: unawaitedMember(text),

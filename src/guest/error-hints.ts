@@ -77,7 +77,7 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   },
   {
     pattern:
-      /^Value of "this" must be of type |^The "id" argument must be of type string\. Received an instance of Object$/,
+      /^Illegal invocation$|^Value of "this" must be of type |^The "id" argument must be of type string\. Received an instance of Object$/,
     hint: "A function was called without its object, or with the context. If the code returns a function, the service calls it: return its result instead.",
   },
   {

@@ -23,6 +23,8 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     if (/does not provide an export named/.test(message))
       return "Import a name that the module exports, or export the name there.";
     if (hasLostLines(text)) return LOST_LINES;
+    const wrong = wrongExport(text, position);
+    if (wrong !== null) return wrong;
     if (!position) return undefined;
     const at = offsetOf(text, position);
     const scanned = scanTokens(text.slice(0, at));
@@ -31,6 +33,23 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
+}
+
+/** An export that is none of the language, nor of TypeScript. It is a statement of its own line, and no JavaScript begins so. */
+const WRONG_EXPORT =
+  /^[ \t]*export[ \t]+(?!(?:default|const|let|var|function|class|async[ \t]+function|type|interface|enum|abstract|declare|namespace|module|import|as)\b)(async\b|[A-Za-z_$][\w$]*|[([\d"'`])/m;
+
+/** Returns the hint for an export without `default`, or with a misspelt one, or null. V8 fails in its line, or gives no position. */
+function wrongExport(text: string, position: SyntaxFailure["position"]): string | null {
+  const found = text.length > MAX_LINE ? null : WRONG_EXPORT.exec(text);
+  if (!found) return null;
+  const line = text.slice(0, found.index).split("\n").length;
+  if (position && position.line !== line) return null;
+  const next = found[1]!;
+  const near = nearName(next, ["default", "const", "let", "var", "function", "class"]);
+  return near === null
+    ? "An export without a declaration needs default: write export default in front of the value."
+    : `Did you mean export ${near}?`;
 }
 
 const LOST_LINES =

@@ -38,12 +38,33 @@ export function checkModule(text: string): SyntaxFailure | null {
 
 /** Makes the fault of a module that did not parse when it was loaded, and in which `checkModule` found no error. */
 export function moduleFault(text: string, message: string): CodeFault {
+  if (isDuplicate(message)) return duplicateFault(text, message);
   if (message !== ILLEGAL_RETURN) {
     const nested = nestedImport(text, message);
     return nested ? syntaxFault(text, nested, NESTED_HINT) : withHint(text, message);
   }
   const hint = "A module cannot return: use export default for the result, or remove import and export.";
   return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, position: null }, hint);
+}
+
+const TWO_DEFAULTS = "Duplicate export of 'default'";
+
+/** Whether V8's message is about a module that exports a name twice. The second is about two values without names. */
+export function isDuplicate(message: string): boolean {
+  return message.startsWith("Duplicate export of ") || message.startsWith("Identifier '.default' has already been");
+}
+
+/** Makes the fault of a module that exports a name twice. V8 gives no position for it. */
+function duplicateFault(text: string, message: string): CodeFault {
+  if (message.startsWith("Duplicate") && message !== TWO_DEFAULTS) return withHint(text, message);
+  const starts = new RegExp(DEFAULT, "gm");
+  let second = starts.exec(text);
+  second = second && starts.exec(text);
+  const at = second && second.index + second[1]!.length;
+  const before = at === null ? null : text.slice(0, at).split("\n");
+  const position = before && { line: before.length, column: before[before.length - 1]!.length + 1 };
+  const hint = "A module has one default export: keep one, and export the other by its name.";
+  return syntaxFault(text, { message: TWO_DEFAULTS, position }, hint);
 }
 
 function withHint(text: string, message: string): CodeFault {

@@ -9,6 +9,10 @@ const MAX_NAME_CHARACTERS = 48;
 /** The part of a line in front of a position in which an expression is looked for. */
 const MAX_EXPRESSION = 120;
 
+const EVALUATES = /(?<![\w$.])(?:eval|Function)\(/;
+/** Messages of V8 for code. Those for JSON and patterns name them. */
+const OF_PARSER = /^(?:Unexpected|Invalid or unexpected|missing |Missing |Illegal |Identifier )(?!.* JSON\b)/;
+const OF_EVAL = "The text that the code gives to eval or Function does not parse. The code itself does.";
 const NOT_DEFINED = /^([A-Za-z_$][\w$]*) is not defined$/;
 const NO_FUNCTION = /^(.{1,200}?)\.([A-Za-z_$][\w$]*) is not a function$/s;
 const NO_OBJECT = /^Cannot (?:read|set) properties of (undefined|null) \((?:reading|setting) '(.{1,64})'\)$/;
@@ -78,8 +82,10 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, hasT
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
     const before = at ? line.slice(Math.max(0, at.column - 1 - MAX_EXPRESSION), at.column - 1) : "";
     if (error.name === "ReferenceError") return ofName(text, error);
+    if (error.name === "SyntaxError")
+      return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(error, before, hasText);
+    return ofFunction(text, error) ?? ofMissing(error, before, hasText ? parameterOf(text) : null);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
@@ -133,15 +139,25 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 
-function ofMissing({ message }: ErrorMessage, before: string, hasText: boolean): string | undefined {
+/** Returns the names of the context: `context`, `ctx` and the only parameter of a function that is the code. */
+function parameterOf(text: string): readonly string[] {
+  const [, bare, inBrackets] =
+    /^\s*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s+)?(?:([A-Za-z_$][\w$]*)\s*=>|(?:function\s*\w*\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\))/.exec(
+      text,
+    ) ?? [];
+  return ["context", "ctx", bare ?? inBrackets ?? "context"];
+}
+
+/** @param contexts the names of the context, if the body of the request is a text; otherwise null */
+function ofMissing({ message }: ErrorMessage, before: string, contexts: readonly string[] | null): string | undefined {
   const [, kind, member] = NO_OBJECT.exec(message) ?? [];
   const [, part, whole, partKind] = NO_PARTS.exec(message) ?? [];
   const what = whole ?? expressionIn(before);
   const is = kind ?? partKind;
   if (is === undefined) return undefined;
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
-  const lost = hasText ? /^(?:context|ctx)\.(?:body|data)\.([\w$]+)$/.exec(what)?.[1] : undefined;
-  if (lost !== undefined) {
+  const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
+  if (of !== undefined && lost !== undefined && contexts!.includes(of)) {
     return `context.body is a text, so it has no ${lost}: send the body with Content-Type: application/json, or read JSON.parse(context.body).`;
   }
   const data = dataHint(what);

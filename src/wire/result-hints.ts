@@ -8,7 +8,8 @@ import { uncurry } from "./uncurry.ts";
  * result: an arrow function that returns nothing, a callback of forEach that nothing awaits, a variable of the environment, a secret, the
  * standard input, and a member that its value does not have. `contextMember` is a member that a context does not have, and `textBody` a
  * member of a body that is a text. `unawaited` is a member of a promise that nothing awaits, `printed` a result that is in the log, and `responseText` a Response with the text of an
- * object. The others are values of which JSON keeps nothing.
+ * object. `forEachValue` is the value of forEach, `headerCase` a header whose name has capital letters, and `assigned` a context that was
+ * given an answer as a member. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -40,6 +41,9 @@ export const RESULT_HINTS = [
   "unawaited",
   "printed",
   "responseText",
+  "forEachValue",
+  "headerCase",
+  "assigned",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -271,6 +271,14 @@ describe("a result that JSON or a text changes", () => {
     ["async function load() { return { a: 1 } }\nconst d: any = load();\nreturn d.a", /put await before load\(/],
     ["console.log('hi')", /^The code returned nothing, and console writes to the log .* after line 1\.$/],
     ["const a = 6;\nconsole.log(a * 7);", /after line 2\.$/],
+    ["[1].forEach(async () => { await 1 })", /^forEach does not wait for an async function/],
+    ["return [3, 1].sort().forEach((n) => n)", /^forEach returns nothing: map returns a list/],
+    ["[3, 1].forEach((n) => n)", null],
+    ["export default (ctx) => ctx.headers['User-Agent']", /^The names of headers are in lower case/],
+    ["export default (ctx) => ctx.headers['User-Agent'] ?? ctx.headers['x-none'] ?? null", null],
+    ["export default (ctx) => (ctx.headers.hasOwnProperty('X') ? 1 : null)", null],
+    ["export default (ctx) => { ctx.status = 404; ctx.body = 'no' }", /^The context is not the answer: return/],
+    ["export default (ctx) => { if (ctx.status === 1) return 1 }", null],
     ["return new Response(new Map())", /^The Response has the text of an object/],
     ["return new Response('[object Map] and more')", null],
   ];
@@ -316,6 +324,12 @@ describe("an error of JavaScript", () => {
     ["function f() { f() } f()", /calls itself without end/],
     ["for (const [k] of { a: 1 }) {}", /Object\.entries/],
     ["throw { reason: 'x' }", /^Throw an Error/],
+    ["const r = new Response('{}'); return r.json", /^A function was called without its object/],
+    ["return eval('1+')", /^The text that the code gives to eval or Function does not parse/],
+    ["return eval('1') + JSON.parse('{')", /^The parsed text is not JSON/],
+    ["export default { Fetch() { return new Response('x') } }", /^Rename Fetch to fetch/],
+    ["export default { scheduled() {} }", /^The service has no schedule/],
+    ["exports.handler = async (event) => 1", /`module\.exports = module\.exports\.handler` at the end of CommonJS/],
     ["throw undefined", /^Throw an Error/],
     ["throw new Error()", /has no message/],
     ["export async function GET(request) { return new Response('x') }", /export default \{ fetch: GET \}/],
@@ -361,6 +375,8 @@ describe("a body that is a text", () => {
       '{"n":1}',
       /^context\.body is a text, so it has no user: send/,
     ],
+    ["(c) => c.body.items.length", '{"items":[1]}', /^context\.body is a text, so it has no items: send/],
+    ["(c) => { const r = { body: {} }; return r.body.items.length }", '{"n":1}', /^r\.body\.items is undefined here/],
     ["export default (context) => context.data.n", "hello", /no member n: check its name/],
     ["export default (context) => context.body.length", "", /The request has no data/],
     ["export default (context) => context.body.length", "hello", null],
@@ -395,6 +411,11 @@ describe("a text that does not parse because of its grammar", () => {
     ["return 1 +", /in the middle of a statement/],
     ["let a = 1; let a = 2", /^Assign to a without const or let/],
     ["export { foo }", /^Declare foo in the code/],
+    ["export async () => 1", /^An export without a declaration needs default/],
+    ["export deafult () => 1", /^Did you mean export default\?$/],
+    ["/*\n export all of it\n*/\nreturn 1 +", /in the middle of a statement/],
+    ["export default function () { return 1 } export default function b() {}", /^A module has one default export/],
+    ["export default 1;\nexport default 2;", /^A module has one default export/],
     ["yield 1", /function\*/],
     ["puts 'hello'", /looks like Ruby/],
     ["<code>1</code>", /markup/],
@@ -407,6 +428,23 @@ describe("a text that does not parse because of its grammar", () => {
       assert.match((await hintOfRun(code)) ?? "(no hint)", hint);
     });
   }
+});
+
+it("a module that returns is refused before anything of it runs", async () => {
+  const body = 'import os from "node:os";\nconsole.log("ran", os.EOL);\nreturn 1';
+  const answer = await service.request("POST", "/api/runs/hint", { body });
+  const { console: lines, error } = answer.json() as {
+    console: readonly unknown[];
+    error: { message: string; hint: string; at: { line: number } };
+  };
+  assert.match(error.message, /^Illegal return statement/);
+  assert.match(error.hint, /^A module cannot return: use export default/);
+  assert.deepEqual([lines, error.at.line], [[], 3]);
+  const inFunctions = 'import os from "node:os";\nexport default () => { if (os.EOL) { return "}" } return 2 }';
+  assert.equal(
+    ((await service.request("POST", "/api/runs/hint", { body: inFunctions })).json() as { result: unknown }).result,
+    "}",
+  );
 });
 
 it("a run whose waitUntil work does not end in time has a hint in its record", async () => {

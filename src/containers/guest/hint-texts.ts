@@ -75,6 +75,10 @@ const OTHER = {
   jsonText: "The result is a text of JSON, and is sent as a text: return the value, without JSON.stringify.",
   secret:
     "The code reads context.secrets, and its result is null. A task or a token sets secrets, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
+  forEachValue: "forEach returns nothing: map returns a list of what its function returns.",
+  headerCase: 'The names of headers are in lower case: context.headers["user-agent"].',
+  assigned:
+    "The context is not the answer: return the value, or return new Response(body, { status, headers }) for a status and headers.",
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
