@@ -186,5 +186,5 @@ export const taskRequest: z.ZodType<TaskMembers> = z.strictObject(
 /** The body of `POST /api/tasks/{container}/{name}/rollback`. */
 export const rollBackRequest: z.ZodType<RollBackMembers> = z.strictObject(
   { version: z.int("must be the number of a stored version, such as 3"), secrets: z.exactOptional(secretsMember) },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object such as {version: 3}" : undefined) },
+  { error: (issue) => (issue.code === "invalid_type" ? 'must be a JSON object such as {"version": 3}' : undefined) },
 );

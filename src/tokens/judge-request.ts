@@ -3,7 +3,9 @@ import { z } from "zod";
 import { destinationText, readDestination } from "../egress/host.ts";
 import type { NetClaim } from "../egress/restrict-policy.ts";
 import { descriptionMember, type Labels, labelsMember } from "../labels.ts";
+import { WINDOW_NAMES } from "../limits/windows.ts";
 import { type MemberFault, membersProblem, readSound, type RequestFaults } from "../members.ts";
+import { nearest } from "../nearest.ts";
 import type { PackagesClaim } from "../packages/policy.ts";
 import { parseDuration } from "../units.ts";
 import { attenuate, exceeds, isSubset } from "./attenuate.ts";
@@ -150,9 +152,14 @@ function isDuration(text: string): boolean {
 
 function unknownDetail(member: string): string | null {
   if (SET_BY_SERVICE.has(member)) return "is set by the service; leave it out";
+  if (member === "preset") return "is not a known member; only `caisson tokens issue --preset` has presets";
+  const name = /^limits\.(\w{1,32})$/.exec(member)?.[1];
+  if (name === undefined || nearest(name, ["container", "token"]) !== null) return null;
   // The most usual mistake: the windows belong one level lower.
-  const window = /^limits\.(?:second|minute|hour|day|week|month)$/.test(member) ? member.slice("limits.".length) : null;
-  return window === null ? null : `belongs in limits.container.${window} or limits.token.${window}`;
+  const window = nearest(name, WINDOW_NAMES);
+  return window === null
+    ? "is not a known member; limits has container and token, each with windows such as minute"
+    : `belongs in limits.container.${window} or limits.token.${window}`;
 }
 
 /** Checks that the net claim permits the URL of the pin. Both may be inherited. */

@@ -170,6 +170,10 @@ describe("a wrong path", () => {
       ["/api/containers/acme/labels", /^PATCH \/api\/containers\/\{container\} sets them: \{"labels"/],
       ["/api/containers/acme/secrets/KEY", /belong to a task, with PUT \/api\/tasks/],
       ["/api/webhooks/acme/hook", /^A webhook is a named task: PUT .* with "public": true/],
+      ["/console", /^The web console is at \/, or/],
+      ["/login", /^The web console is at \/, or/],
+      ["/api/keys/rotate", /`caisson keys` lists, rotates and revokes/],
+      ["/mcp/", /Leave the slash at the end out/],
       ["/hook", /^A webhook is a named task/],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],
@@ -275,6 +279,20 @@ describe("a wrong member of a body", () => {
     ["POST", "/api/tokens", { containers: ["a"], name: "ci" }, /name .* did you mean description\?/, known],
     ["POST", "/api/tokens", { container: "a" }, /did you mean containers\?/, known],
     ["POST", "/api/tokens", { containers: ["a"], zzz: 1 }, /zzz is not a known member$/, known],
+    [
+      "POST",
+      "/api/tokens",
+      { containers: ["a"], preset: "customer" },
+      /only `caisson tokens issue --preset` has presets/,
+    ],
+    ["PUT", "/api/tasks/acme/x", { code: "1", limits: { minutes: 1 } }, /belongs in limits\.container\.minute or/],
+    [
+      "PUT",
+      "/api/tasks/acme/x",
+      { code: "1", limits: { task: 1 } },
+      /limits has container and token, each with windows/,
+    ],
+    ["POST", "/api/tasks/acme/hook/rollback", [], /must be a JSON object such as \{.*version.*: 3\}/],
     ["POST", "/api/tokens", { containers: ["a"], limits: { minute: 1 } }, /belongs in limits\.container\.minute/],
     [
       "POST",
@@ -492,6 +510,10 @@ describe("a query", () => {
       code,
       detail: /in its body, \{"version": 3\}/,
     },
+    {
+      ...{ method: "PUT", target: "/api/tasks/acme/x?timeout=5s", options: { body: "return 1" } },
+      ...{ status, code, detail: /timeout is a parameter only if the body is the code itself, with Content-Type: / },
+    },
     { ...SOURCE, target: "/api/tasks/acme/x?secrets=KEY", status, code, detail: /send the task as JSON/ },
   ]);
 
@@ -632,6 +654,10 @@ describe("a method that a path does not have", () => {
     ["PATCH", `/api/tokens/${JTI}`, /A token does not change/],
     ["PUT", "/api/tokens", /POST issues a token/],
     ["POST", "/api/runs", /POST \/api\/runs\/\{container\} runs code/],
+    ["POST", "/", /^POST \/api\/run\/\{container\} runs the code of its body/],
+    ["DELETE", "/api/tasks/acme", /deletes one task/],
+    ["POST", "/api/tasks/acme/hook/versions/1", /\/rollback makes version 3 the newest again/],
+    ["DELETE", "/api/containers/acme/suspend", /\/resume permits runs again/],
     ["HEAD", "/api/run/acme", /./],
     ["GET", "/api/tasks/acme/hook/rollback", /POST \{"version":3\}/],
     ["GET", "/api/containers/acme/suspend", /POST without a body/],

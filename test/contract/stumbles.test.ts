@@ -28,7 +28,11 @@ describe("an error names the fix", () => {
     assert.match(assertProblem(await send("Bearer "), 403, "token_missing").detail, /variable of the shell empty/);
     assert.match(
       assertProblem(await send("Bearer a b"), 403, "token_missing").detail,
-      /more than one text after Bearer/,
+      /more than one text after Bearer$/,
+    );
+    assert.match(
+      assertProblem(await send("Bearer $(cat data/admin.token)"), 403, "token_missing").detail,
+      /the shell runs \$\(\.\.\.\) only in double quotes/,
     );
   });
 

@@ -2,6 +2,11 @@
 const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonly hint: string }[] = [
   {
     methods: /^P/,
+    path: /^\/$/,
+    hint: "POST /api/run/{container} runs the code of its body, in the container of that name.",
+  },
+  {
+    methods: /^P/,
     path: /^\/api\/limits\/container\//,
     hint: "PUT /api/containers/{container} sets the limits of a container. DELETE on this path resets its use.",
   },
@@ -29,6 +34,21 @@ const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonl
     methods: /^P/,
     path: /^\/api\/tasks(?:\/[^/]+)?$/,
     hint: "PUT /api/tasks/{container}/{name} makes a task.",
+  },
+  {
+    methods: /^DELETE$/,
+    path: /^\/api\/tasks\/[^/]+$/,
+    hint: "DELETE /api/tasks/{container}/{name} deletes one task. GET on this path lists the tasks.",
+  },
+  {
+    methods: /^P/,
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/versions(?:\/[^/]+)?$/,
+    hint: 'POST {"version":3} to /api/tasks/{container}/{name}/rollback makes version 3 the newest again.',
+  },
+  {
+    methods: /^DELETE$/,
+    path: /^\/api\/containers\/[^/]+\/suspend$/,
+    hint: "POST /api/containers/{container}/resume permits runs again.",
   },
   {
     methods: /^(?:POST|PATCH)$/,

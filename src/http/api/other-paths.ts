@@ -97,6 +97,14 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "GET /healthz answers whether the service takes runs, and with its version.",
   },
   {
+    path: /^\/(?:console|login|ui|dashboard|admin|index\.html?)\/?$/,
+    hint: "The web console is at /, or at the port of --console-port.",
+  },
+  {
+    path: /^\/api\/keys?(?:\/|$)/,
+    hint: "On the machine of the service, `caisson keys` lists, rotates and revokes the keys. Their public parts are at /.well-known/jwks.json.",
+  },
+  {
     path: /^\/(?:api\/)?(?:docs?|documentation|swagger|redoc|api-docs)(?:[/.]|$)/,
     hint: "GET /openapi.json describes the API. The documents are in the folder docs of caisson.",
   },

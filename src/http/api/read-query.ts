@@ -1,7 +1,7 @@
 import { Problem } from "../../errors.ts";
 import { type MemberFault, membersProblem, schemaFaults } from "../../members.ts";
 import { parseTarget } from "../target.ts";
-import type { Query } from "./queries.ts";
+import { type Query, TASK_SOURCE } from "./queries.ts";
 
 /** The parameter that a query may have more than once. Its schema reads a list. */
 const REPEATABLE = "label";
@@ -47,6 +47,9 @@ function whyNotIn({ shape }: Query): (name: string) => string | null {
     if (name === "version") return `${UNKNOWN}; a rollback names it in its body, {"version": 3}`;
     if ("dryRun" in shape && (name === "secrets" || name === "modules" || name === "code")) {
       return "cannot be in the query; send the task as JSON, or its code as the body";
+    }
+    if ("dryRun" in shape && !(name in shape) && Object.hasOwn(TASK_SOURCE.shape, name)) {
+      return "is a parameter only if the body is the code itself, with Content-Type: application/javascript or application/typescript";
     }
     if (!("step" in shape)) return null;
     if (name === "container" || name === "task" || name === "token")

@@ -13,7 +13,7 @@ export function notFound(path: string, paths: readonly string[] = []): Problem {
 function nearHint(path: string, paths: readonly string[]): string {
   const near = nearPath(path, paths);
   return near === null || near === path
-    ? "GET /openapi.json lists the paths. POST /api/run/{container} runs code."
+    ? "GET /openapi.json lists the paths. POST /api/run/{container} runs code, and /api/run/{container}/{name} is the address of a task."
     : `Did you mean ${near}?`;
 }
 

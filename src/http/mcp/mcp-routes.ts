@@ -3,7 +3,7 @@ import type { Caller } from "../../tokens/caller.ts";
 import { endPart } from "../api/family-requests.ts";
 import { NO_QUERY } from "../api/queries.ts";
 import { readQuery } from "../api/read-query.ts";
-import { methodNotAllowed } from "../api/refused-paths.ts";
+import { methodNotAllowed, slashAtEnd } from "../api/refused-paths.ts";
 import { type Api, type ApiDependencies, authenticate, type Call, segment } from "../api/route.ts";
 import { requireContainer } from "../permissions.ts";
 import { asProblem, problemAnswer } from "../problem.ts";
@@ -63,7 +63,9 @@ function containerOf(call: Call, by: Caller): string | null {
     const [only] = containers;
     return !admin && containers.length === 1 && !only!.endsWith("*") ? only! : null;
   }
-  const container = containerName(segment(call, CONTAINER));
+  const name = segment(call, CONTAINER);
+  if (name === "") throw slashAtEnd("/mcp/");
+  const container = containerName(name);
   requireContainer(by.claims, container, "tools");
   return container;
 }
