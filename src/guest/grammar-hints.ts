@@ -35,7 +35,7 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
   }
 }
 
-/** An export that is none of the language, nor of TypeScript. It is a statement of its own line, and no JavaScript begins so. */
+/** An export that is none of the language, nor of TypeScript. Its line begins with it, as no JavaScript does. */
 const WRONG_EXPORT =
   /^[ \t]*export[ \t]+(?!(?:default|const|let|var|function|class|async[ \t]+function|type|interface|enum|abstract|declare|namespace|module|import|as)\b)(async\b|[A-Za-z_$][\w$]*|[([\d"'`])/m;
 

@@ -10,7 +10,7 @@ const MAX_NAME_CHARACTERS = 48;
 const MAX_EXPRESSION = 120;
 
 const EVALUATES = /(?<![\w$.])(?:eval|Function)\(/;
-/** Messages of V8 for code. Those for JSON and patterns name them. */
+/** V8's messages for code. Its messages for JSON and for patterns begin with other words, or name JSON. */
 const OF_PARSER = /^(?:Unexpected|Invalid or unexpected|missing |Missing |Illegal |Identifier )(?!.* JSON\b)/;
 const OF_EVAL = "The text that the code gives to eval or Function does not parse. The code itself does.";
 const NOT_DEFINED = /^([A-Za-z_$][\w$]*) is not defined$/;
