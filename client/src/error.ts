@@ -74,44 +74,27 @@ export class CaissonError extends Error {
     this.hint = members.hint ?? null;
     this.at = at;
     this.taskError = members.taskError ?? null;
-    this.retryAfterMs = members.retryAfterMs ?? null;
+    this.retryAfterMs = finite(members.retryAfterMs);
     this.violations = members.violations ?? [];
     this.run = members.run ?? null;
     Object.defineProperty(this, "record", { value: members.record ?? null });
   }
 }
 
-/** Returns the error of an answer that is not a success. @param url the address of the service */
-export async function errorOfAnswer(response: Response, url: string): Promise<CaissonError> {
-  const { status, headers } = response;
-  const type = headers.get("content-type") ?? "no content type";
-  if (type.startsWith("application/problem+json")) {
-    const problem = (await response.json()) as Problem;
-    const { error } = problem;
-    return new CaissonError({
-      ...problem,
-      ...(status === 404 && hintOfPath(problem.detail, url)),
-      status,
-      taskError: error ? { name: error.name, message: error.message, stack: error.stack ?? null } : null,
-      retryAfterMs: problem.retryAfterMs ?? secondsOf(headers),
-      run: problem.run ?? headers.get("caisson-run"),
-    });
-  }
-  await response.body?.cancel();
+/** A time that is not a number, of something else than caisson, would end the waits of `retry` and their bound. */
+export function finite(ms: number | null | undefined): number | null {
+  return typeof ms === "number" && Number.isFinite(ms) ? ms : null;
+}
+
+/** Returns the error of an answer that is not of caisson. */
+export function unexpected(reason: string, status: number | null, cause?: unknown): CaissonError {
   return new CaissonError({
     code: "unexpected_answer",
     status,
-    detail: `the answer is not of caisson: status ${status}, ${type}`,
+    detail: `the answer is not of caisson: ${reason}`,
     hint: "Check the url. A proxy may have answered.",
-    retryAfterMs: secondsOf(headers),
+    cause,
   });
-}
-
-/** A service that sees more of the path than its own routes was named by a URL with too much. */
-function hintOfPath(detail: string, url: string): { hint: string } | null {
-  const { pathname, origin } = new URL(url);
-  const isSeen = pathname.length > 1 && detail.includes(`${pathname}/api/`);
-  return isSeen ? { hint: `Leave ${pathname} out of the url: ${origin}` } : null;
 }
 
 /** Returns the error of a run that has failed, or null. */
@@ -150,9 +133,4 @@ export function errorOfFailure(error: unknown, url: string, signal: AbortSignal 
 function reasonOf(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
   return cause?.code ?? cause?.message ?? message ?? String(error);
-}
-
-function secondsOf(headers: Headers): number | null {
-  const text = headers.get("retry-after");
-  return text !== null && /^\d+$/.test(text) ? Number(text) * 1_000 : null;
 }

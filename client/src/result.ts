@@ -1,5 +1,5 @@
 import type { AnsweredRunRecord } from "./api-types.ts";
-import { CaissonError, errorOfRecord } from "./error.ts";
+import { CaissonError, errorOfRecord, unexpected } from "./error.ts";
 
 /** Responses with these statuses have no body (Fetch standard, null body status). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
@@ -11,6 +11,15 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
  * @throws {CaissonError} if the run failed, or if the record has only the beginning of the result
  */
 export function valueOf(record: AnsweredRunRecord): unknown {
+  try {
+    return readValue(record);
+  } catch (error) {
+    // For example, a status or base64 is not valid.
+    throw error instanceof CaissonError ? error : unexpected("it is not the record of a run", null, error);
+  }
+}
+
+function readValue(record: AnsweredRunRecord): unknown {
   const error = errorOfRecord(record);
   if (error) throw error;
   const { result, resultTruncated, resultEncoding, response, run } = record;

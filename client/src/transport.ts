@@ -1,6 +1,8 @@
 import type { Routes } from "./api-types.ts";
-import { CaissonError, errorOfAnswer, errorOfFailure } from "./error.ts";
+import { errorOfAnswer } from "./error-of-answer.ts";
+import { CaissonError, errorOfFailure } from "./error.ts";
 import { mustBeJson, mustBeObject, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
+import { readJson } from "./read-json.ts";
 import { type RetryOptions, retryWhenLimited } from "./retry.ts";
 
 /** A credential, or a function that returns the current one. */
@@ -125,22 +127,10 @@ export class Transport {
   }
 
   async #read(response: Response, { signal }: RequestOptions): Promise<unknown> {
-    let text: string;
     try {
-      text = await response.text();
+      return await readJson(response);
     } catch (error) {
       throw this.failure(error, signal);
-    }
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw new CaissonError({
-        code: "unexpected_answer",
-        status: response.status,
-        detail: "the answer is not of caisson: it is not JSON",
-        hint: "Check the url. A proxy may have answered.",
-        cause: error,
-      });
     }
   }
 }

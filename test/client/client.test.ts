@@ -303,6 +303,30 @@ describe("a request", () => {
     }
   });
 
+  it("that a program answers which is not caisson throws unexpected_answer, and fills no memory", async () => {
+    let sent = 0;
+    const pull = (controller: ReadableStreamDefaultController): void => {
+      sent += 2 ** 20;
+      controller.enqueue(Buffer.alloc(2 ** 20, " "));
+    };
+    const endless = (status: number, type: string): Response => {
+      return new Response(new ReadableStream({ pull }), { status, headers: { "content-type": type } });
+    };
+    const headers = { "content-type": "application/problem+json" };
+    const problems = [null, { code: 1, detail: "d" }, { code: "c", detail: {} }];
+    const record = { status: "ok", error: null, run: "r", resultTruncated: false, resultEncoding: "json", result: 1 };
+    for (const answer of [
+      ...[endless(200, "application/json"), endless(400, "application/problem+json")],
+      ...problems.map((json) => Response.json(json, { status: 400, headers })),
+      ...[Response.json(null), Response.json({ ...record, response: { status: 99, headers: {} } })],
+      Response.json({ ...record, resultEncoding: "base64", response: { status: 200, headers: {} }, result: "%" }),
+    ]) {
+      const client = new Caisson({ url: "http://proxy.example", fetch: () => Promise.resolve(answer) });
+      await failure(client.run("a", "1"), "unexpected_answer");
+    }
+    assert.ok(sent < 200 * 2 ** 20, `${sent} bytes were read`);
+  });
+
   it("keeps the path of the address", async () => {
     const asked: string[] = [];
     const own: typeof fetch = (input) => {
@@ -334,6 +358,21 @@ describe("a limit", () => {
     const own: typeof fetch = () => Promise.resolve(answers.shift()!);
     const client = new Caisson({ url: "http://proxy.example", fetch: own, retry: { limited: true } });
     assert.deepEqual((await client.usage()).usage, []);
+  });
+
+  it("with a time that is not a number is waited for as if it named none", async () => {
+    let sent = 0;
+    const own: typeof fetch = () => {
+      sent += 1;
+      const problem = { code: "token_limited", detail: "d", retryAfterMs: "abc" };
+      const headers = { "content-type": "application/problem+json" };
+      return Promise.resolve(new Response(JSON.stringify(problem), { status: 429, headers }));
+    };
+    const retry = { limited: true, maxWaitMs: 999 };
+    const client = new Caisson({ url: "http://proxy.example", fetch: own, retry });
+    const signal = AbortSignal.timeout(5_000);
+    const error = await failure(client.run("a", "1", { signal }), "token_limited");
+    assert.deepEqual([error.retryAfterMs, sent], [null, 1]);
   });
 
   it("is waited for as long as packages are being built, with the packages in each request", async () => {

@@ -1,7 +1,8 @@
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-import { errorOfAnswer, errorOfFailure } from "../../../client/src/error.ts";
+import { errorOfAnswer } from "../../../client/src/error-of-answer.ts";
+import { errorOfFailure } from "../../../client/src/error.ts";
 import { exitOf, EXITS, UsageError } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { printableLines } from "../print/printable.ts";
