@@ -3,6 +3,12 @@ import type { Socket } from "node:net";
 
 import { transportOf } from "./tls-in-turns.ts";
 
+/**
+ * The listeners of one event of an answer. Each part that holds something for an answer releases it at its end; a stream has eleven.
+ * Above ten, Node writes a warning to stderr, which no level of the log and no share of a token bounds.
+ */
+const MAX_LISTENERS = 32;
+
 interface Connection {
   /** The TCP socket. */
   readonly socket: Socket;
@@ -46,6 +52,7 @@ export class OpenConnections {
   }
 
   #requested({ socket }: IncomingMessage, response: ServerResponse): void {
+    response.setMaxListeners(MAX_LISTENERS);
     const connection = this.#bySocket.get(transportOf(socket));
     if (!connection) return;
     connection.unanswered++;

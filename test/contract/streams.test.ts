@@ -204,6 +204,12 @@ describe("a stream", () => {
     }
   });
 
+  it("causes no warning of Node, which would be a line on stderr that no share bounds", async () => {
+    const code = 'new Response(new ReadableStream({ start(c) { c.enqueue("a"); c.enqueue("b"); c.close(); } }))';
+    assert.equal((await collect(await stream("quiet", code))).text, "ab");
+    assert.doesNotMatch(service.stderr(), /MaxListeners/);
+  });
+
   it("has no trailers, and a handler that adds trailers still works", async () => {
     const code =
       "(context, req, res) => { res.setHeader('trailer', 'x-a'); res.write('a'); res.addTrailers({ 'x-a': 'b' }); res.end('b') }";
