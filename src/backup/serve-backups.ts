@@ -12,8 +12,8 @@ import { SocketPath } from "./socket-path.ts";
 
 /** The time after which a connection without progress is closed. The command may wait for a slow receiver of its output. */
 const IDLE_MS = 600_000;
-/** A second backup waits for nothing and is refused. A third connection is closed at once. */
-const MOST_CONNECTIONS = 2;
+/** A second backup waits for nothing and is refused. Above this number, the oldest connection that has asked for nothing is closed. */
+const MOST_CONNECTIONS = 8;
 
 /**
  * Gives the content of the data folder to processes of this machine that may open a socket in it: the service's user, and root.
@@ -24,6 +24,8 @@ export class BackupServer {
   #path: SocketPath | null = null;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** The connections without a request, the oldest first. Otherwise they would take the place of a backup for minutes. */
+  readonly #silent = new Set<Socket>();
   #running: Promise<void> = Promise.resolve();
   #isBusy = false;
 
@@ -36,7 +38,6 @@ export class BackupServer {
     this.#source = source;
     removeUnfinishedCopies(source.history);
     this.#server = createServer((socket) => void this.#accept(socket));
-    this.#server.maxConnections = MOST_CONNECTIONS;
     this.#server.on("error", onFailure).unref();
     try {
       this.#listen();
@@ -69,9 +70,13 @@ export class BackupServer {
   async #accept(socket: Socket): Promise<void> {
     this.#sockets.add(socket);
     socket.on("error", () => {}).setTimeout(IDLE_MS, () => socket.destroy());
-    socket.on("close", () => this.#sockets.delete(socket));
+    this.#silent.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket) && this.#silent.delete(socket));
+    const [oldest] = this.#silent;
+    if (this.#sockets.size > MOST_CONNECTIONS) oldest!.destroy();
     try {
       const line = await new ByteReader(socket as AsyncIterable<Buffer>).line(LINE_BYTES);
+      this.#silent.delete(socket);
       const request = JSON.parse(line ?? "null") as Request;
       if (this.#isBusy) socket.end(lineOf({ error: "another backup is running" }));
       else await (this.#running = this.#answer(socket, request));

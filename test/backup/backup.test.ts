@@ -177,6 +177,21 @@ describe("a backup of a service under load", () => {
     assert.ok(!left.includes("backup.unfinished"), left.join(", "));
   });
 
+  it("is made though many connections ask for nothing", async () => {
+    const idle = Array.from({ length: 30 }, () => connect(path.join(restored.data, "backup.sock")));
+    await Promise.all(
+      idle.map((socket) =>
+        once(
+          socket.on("error", () => {}),
+          "connect",
+        ),
+      ),
+    );
+    const made = await command(["backup", "--data", restored.data, "--to", path.join(files, "idle.tar")]);
+    assert.deepEqual([made.code, made.stderr], [0, ""]);
+    for (const socket of idle) socket.destroy();
+  });
+
   it("can leave out the records of runs, and replaces a file only with --force", async () => {
     const to = path.join(files, "small.tar");
     await writeFile(to, "mine");
