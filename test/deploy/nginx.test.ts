@@ -43,7 +43,8 @@ async function proxyTo(t: TestContext, ports: readonly number[], change?: (confi
 
 async function listening(t: TestContext, handler: Handler): Promise<number> {
   const server: Server = createServer((incoming, response) => {
-    if (HEALTH.has(incoming.url!)) response.end();
+    // As a node that waits for the rest of a request.
+    if (HEALTH.has(incoming.url!)) incoming.resume().on("end", () => response.end());
     else handler(incoming, response);
   });
   server.listen(0, "127.0.0.1");
@@ -55,12 +56,14 @@ async function listening(t: TestContext, handler: Handler): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A test has one IPv6 address, so a header names the client. It has a single place. */
+/** A test has one IPv6 address, so a header names the client. It has a single place, and its site has two. */
 function withAddressOfHeader(config: string): string {
-  const map = /map \$remote_addr \$caisson_client \{[^}]*\}/.exec(config)![0];
   return config
-    .replace(map, map.replaceAll("$remote_addr", "$http_x_address"))
-    .replaceAll("limit_conn caisson_clients 256", "limit_conn caisson_clients 1");
+    .replaceAll(/map \$remote_addr \$caisson_(?:client|site) \{[^}]*\}/g, (map) =>
+      map.replaceAll("$remote_addr", "$http_x_address"),
+    )
+    .replaceAll("limit_conn caisson_clients 256", "limit_conn caisson_clients 1")
+    .replaceAll("limit_conn caisson_sites 512", "limit_conn caisson_sites 2");
 }
 
 /** Starts a node that closes each connection after a request. @param arrived receives the first lines of the requests */
@@ -379,33 +382,37 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     assert.equal(rest, "data: 2\n\n");
   });
 
-  it("holds at most 16 bodies of an address, and then still accepts runs by other methods or without a body", async (t) => {
-    const port = await proxied(t, (incoming, response) => {
-      incoming.resume().on("end", () => response.end("done"));
+  it("holds no body of any method, which would fill its disk, but sends the node what has arrived", async (t) => {
+    const begun = new Set<string>();
+    const port = await proxied(t, null, (incoming, response) => {
+      incoming.on("data", (chunk) => begun.add(`${incoming.method} ${String(chunk)}`));
+      incoming.on("end", () => response.end("done"));
     });
-    const head = `PUT /api/run/demo HTTP/1.1\r\nHost: x\r\nContent-Length: ${2 ** 20}\r\n\r\n`;
-    const held = new Set<Socket>();
-    // A request of this test may take the last place for a moment. The held body that is refused for it tries again.
-    const hold = (): void => {
-      const socket = connect(port, "127.0.0.1").on("error", () => {});
-      held.add(socket);
-      socket.once("data", () => {
-        held.delete(socket.destroy());
-        hold();
-      });
-      socket.write(`${head}begun`);
-    };
-    t.after(() => held.forEach((socket) => socket.destroy()));
-    for (let place = 0; place < 16; place++) hold();
-    const put = (): Promise<Answer> => request(port, "PUT", "/api/run/demo", { body: "1" });
-    await until(async () => (await put()).status === 429, "nginx holds 16 bodies");
-    const refused = await put();
-    const { code, retryAfterMs } = refused.json() as { code: string; retryAfterMs: number };
-    assert.deepEqual([code, retryAfterMs, refused.headers["retry-after"]], ["container_busy", 1_000, "1"]);
-    assert.equal((await request(port, "POST", "/api/run/demo", { body: "1" })).text, "done");
-    assert.equal((await request(port, "GET", "/api/run/demo", {})).text, "done");
-    for (const socket of held) socket.destroy();
-    await until(async () => (await put()).text === "done", "nginx accepts a body again");
+    const expected: string[] = [];
+    for (const method of METHODS) {
+      for (const framing of [`Content-Length: ${2 ** 20}\r\n\r\n`, "Transfer-Encoding: chunked\r\n\r\n100\r\n"]) {
+        const text = `begun-${framing.length}`;
+        const socket = connect(port, "127.0.0.1").on("error", () => {});
+        t.after(() => socket.destroy());
+        socket.write(`${method} /api/run/demo HTTP/1.1\r\nHost: x\r\n${framing}${text}`);
+        expected.push(`${method} ${text}`);
+      }
+    }
+    await until(() => expected.every((each) => begun.has(each)), "the node has the beginning of each body");
+    for (const method of METHODS) {
+      assert.equal((await request(port, method, "/api/run/demo", { body: "1" })).text, "done", method);
+    }
+  });
+
+  it("sends a run with a body to a node that refuses the client, which reports why", async (t) => {
+    const node = createServer((incoming, response) => {
+      response.writeHead(incoming.url === "/healthz" ? 200 : 503, { "Caisson-Fault": "limit" }).end("why");
+    }).listen(0, "127.0.0.1");
+    await once(node, "listening");
+    t.after(() => node.close());
+    const port = await proxyTo(t, [(node.address() as AddressInfo).port]);
+    const answer = await request(port, "PUT", "/api/run/demo", { body: "1" });
+    assert.deepEqual([answer.status, answer.text], [503, "why"]);
   });
 
   it("lets an address have at most 256 requests under way, and serves other addresses", async (t) => {
@@ -458,6 +465,31 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
       for (const address of others) await until(async () => (await get(address)) === 200, `${address} has a place`);
       released.emit("release");
       assert.equal((await answered).status, 200);
+    }
+  });
+
+  it("counts all networks of the /48 of an IPv6 address as one site, which has twice as much as a client", async (t) => {
+    const held: ServerResponse[] = [];
+    const node = await listening(t, (incoming, response) => {
+      if (incoming.method === "POST") held.push(response);
+      else response.end("done");
+    });
+    const port = await proxyTo(t, [node], withAddressOfHeader);
+    const ask = (method: string, address: string): Promise<Answer> => {
+      return request(port, method, "/api/runs/demo", { headers: { "x-address": address } });
+    };
+    for (const [clients, same, other] of [
+      [["2001:db8:1:2::1", "2001:db8:1:3::1"], "2001:db8:1::1", "2001:db8:2::1"],
+      [["2001:db8::1", "2001:db8:0:1::1"], "2001:db8:0:2:3:4:5:6", "2001:db8:1::1"],
+      [["2001::1", "2001:0:0:1::1"], "2001::2:0:0:0:1", "2001:0:1::1"],
+    ] as const) {
+      const answered = clients.map((address) => ask("POST", address));
+      await until(() => held.length === clients.length, "the requests are under way");
+      assert.equal((await ask("GET", same)).status, 429, same);
+      assert.equal((await ask("GET", other)).status, 200, other);
+      for (const response of held.splice(0)) response.end();
+      await Promise.all(answered);
+      await until(async () => (await ask("GET", same)).status === 200, `${same} has a place again`);
     }
   });
 
