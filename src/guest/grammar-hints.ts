@@ -67,6 +67,7 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
   const inner = open[open.length - 1];
   if (/^#(?!!)/.test(rest) && !/(?:[.\w$]|\bin\s*)$/.test(text.slice(0, at)))
     return "A comment of JavaScript begins with //, and not with #.";
+  if (rest.startsWith("/*") && !rest.includes("*/")) return "The comment that begins here has no */ at its end.";
   if (/^["']/.test(rest)) return `The text that begins here has no ${rest[0]} at its end, in the same line.`;
   const isEnd = rest.trim() === "" || /^Unexpected end of input|^Unterminated template/.test(message);
   if (isEnd && inner !== undefined) return notClosed(text, inner);

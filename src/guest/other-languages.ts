@@ -3,7 +3,7 @@ const MAX_BEGINNING = 8_192;
 
 /**
  * Lines of Python that are not JavaScript: `def f(x):`, an import without quotes, a block that begins with a colon, a list
- * comprehension, `is None`, `elif`, `a if b else c`, `not`, `lambda`, an f-string, and a docstring.
+ * comprehension, `is None`, `elif`, `a if b else c`, `not`, `lambda`, an f-string, a docstring, and `print "text"`.
  */
 const PYTHON: readonly RegExp[] = [
   /^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([^)\n]{0,200}\)[^\n:]{0,100}:/m,
@@ -16,6 +16,7 @@ const PYTHON: readonly RegExp[] = [
   /(?:^|[=(,:])[ \t]*lambda\b[^\n]{0,200}:|\breturn[ \t]+lambda\b/m,
   /(?:^|[=(,[+]|\breturn\b)[ \t]*f(?:"[^"\n]*"|'[^'\n]*')/m,
   /^[ \t]*(?:"""|''')/m,
+  /^[ \t]*print[ \t]+f?["']/m,
 ];
 
 const OTHERS: readonly { pattern: RegExp; verb: "is" | "looks like"; name: string }[] = [

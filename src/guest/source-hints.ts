@@ -1,5 +1,6 @@
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { distance } from "./missing-module.ts";
+import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -85,7 +86,9 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, hasT
     if (error.name === "SyntaxError")
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(error, before, hasText ? parameterOf(text) : null);
+    return (
+      ofFunction(text, error) ?? ofPromise(text, error) ?? ofMissing(error, before, hasText ? parameterOf(text) : null)
+    );
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
@@ -139,6 +142,27 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 
+/** A Response whose member `data` is read, as of axios. */
+const DATA_OF_FETCH = /\b(?:const|let|var)\s*\{\s*data\s*\}\s*=\s*await\s+fetch\(/;
+
+/** Returns the hint for a value that is missing because a promise or a Response was read like its result. */
+function ofPromise(text: string, { message }: ErrorMessage): string | undefined {
+  if (!NO_OBJECT.test(message)) return undefined;
+  if (DATA_OF_FETCH.test(text)) return "A Response has no data: write const data = await (await fetch(url)).json().";
+  const unawaited = unawaitedMember(text);
+  if (!unawaited || !isRead(text, unawaited, NO_OBJECT.exec(message)![2]!)) return undefined;
+  const { variable, member, call } = unawaited;
+  return `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...).`;
+}
+
+/** Whether the text reads this member of the member of the promise. */
+function isRead(text: string, { variable, member, call }: UnawaitedMember, name: string): boolean {
+  if (variable === call) return false;
+  return new RegExp(
+    String.raw`(?<![\w$.])${escaped(variable)}\s*\.\s*${escaped(member)}\s*\.\s*${escaped(name)}(?![\w$])`,
+  ).test(text);
+}
+
 /** Returns the names of the context: `context`, `ctx` and the only parameter of a function that is the code. */
 function parameterOf(text: string): readonly string[] {
   const [, bare, inBrackets] =
@@ -158,7 +182,7 @@ function ofMissing({ message }: ErrorMessage, before: string, contexts: readonly
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
   const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
   if (of !== undefined && lost !== undefined && contexts!.includes(of)) {
-    return `context.body is a text, so it has no ${lost}: send the body with Content-Type: application/json, or read JSON.parse(context.body).`;
+    return `context.body is a text, so it has no ${lost}: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).`;
   }
   const data = dataHint(what);
   if (data !== undefined) return data;

@@ -86,6 +86,9 @@ function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   if (/^[\u201c\u201d\u201e\u2018\u2019\u201a]/.test(rest)) {
     return syntaxFault(text, failure, "Write straight quotes instead of typographic quotes.");
   }
+  if (/^[\u2010-\u2015\u2212]/.test(rest)) {
+    return syntaxFault(text, failure, "Write - instead of the typographic dash.");
+  }
   if (/^[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064]/.test(rest)) {
     const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
     return syntaxFault(text, failure, `Delete the invisible character U+${code}.`);

@@ -55,6 +55,8 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["backup", /The form is: caisson backup --to/],
     ["open", /unknown command 'open'; the web console is at the url of the service/],
     ["npm", /unknown command 'npm'; the commands are run, init, deploy/],
+    ["suspend acme", /caisson containers suspend CONTAINER refuses its runs/],
+    ["rollback shop a 1", /caisson tasks rollback CONTAINER TASK VERSION/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
     ["run nofile.ts", /there is no file nofile\.ts in \//],

@@ -185,6 +185,7 @@ describe("a wrong path", () => {
       ["/api/limits", /\/api\/limits\/token\/\{jti\}/],
       ["/api/limits/user/bob", /\/api\/limits\/container\/\{container\}/],
       ["/api/runs/acme/e506c653c0d4-2/logs", /\/console/],
+      ["/api/runs/acme/e506c653c0d4-2/cancel", /^DELETE \/api\/runs\/\{container\}\/\{run\} cancels/],
       ["/api/tasks/acme/hook/version/3", /versions\/\{version\} has a version with its code/],
       [`/api/tokens/${JTI}/revoke`, /DELETE \/api\/tokens\/\{jti\}/],
       [`/api/tokens/${JTI}/refresh`, /does not change/],

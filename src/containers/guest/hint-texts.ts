@@ -39,7 +39,7 @@ const OF_NAMES = {
     return `${fact}: context.data.${name} reads it from the query or from the body, and context.query.${name} from the query.`;
   },
   textBody: ([part, name]: readonly string[]) =>
-    `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send the body with Content-Type: application/json, or read JSON.parse(context.body).${name}.`,
+    `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
   unawaited: ([variable, member, call]: readonly string[]) =>
     variable === call
       ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`

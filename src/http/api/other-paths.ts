@@ -77,6 +77,10 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "GET /api/runs/{container}/{run}/console has the lines of its console.",
   },
   {
+    path: /^\/api\/runs\/[^/]+\/[^/]+\/(?:cancel|stop|kill|abort)$/,
+    hint: "DELETE /api/runs/{container}/{run} cancels a run.",
+  },
+  {
     path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:v|version)\/[^/]+$/,
     hint: "GET /api/tasks/{container}/{name}/versions/{version} has a version with its code. POST .../rollback makes it the newest again.",
   },
