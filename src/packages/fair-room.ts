@@ -14,8 +14,8 @@ interface Holding {
 
 /**
  * Chooses the artefacts that families with the most give up for another family, the least recently used first. A family gives up only
- * what leaves it as much as the other one would have. So a few families that take all they may leave the same share to each other
- * family, and no two families displace each other in turns.
+ * while it holds more than the other one would have, and never its last artefact. So a few families that take all they may leave room
+ * to each other family, and no two families displace each other in turns.
  *
  * @param oldestFirst all artefacts. Artefacts of administrators stay, because the operator decides about the disk.
  * @param family the family that asks; null for an administrator. Each family gives up what an administrator needs
@@ -48,12 +48,13 @@ export function givenUp(
   const left = { ...missing };
   while (left.bytes > 0 || left.count > 0) {
     let largest: Holding | null = null;
-    for (const each of holdings.values()) if (!largest || shareOf(each) > shareOf(largest)) largest = each;
-    const oldest = largest?.oldestFirst.shift();
-    if (!largest || !oldest) return [];
+    for (const each of holdings.values()) {
+      if (each.count > 1 && (!largest || shareOf(each) > shareOf(largest))) largest = each;
+    }
+    if (!largest || shareOf(largest) <= ownShare) return [];
+    const oldest = largest.oldestFirst.shift()!;
     largest.bytes -= oldest.bytes;
     largest.count -= 1;
-    if (shareOf(largest) < ownShare) return [];
     left.bytes -= oldest.bytes;
     left.count -= 1;
     keys.push(oldest.key);

@@ -6,7 +6,9 @@ import { describe, test } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
 import { MAX_ARTEFACT_BYTES } from "../../src/packages/check-built.ts";
+import { givenUp } from "../../src/packages/fair-room.ts";
 import { keyOfLock, type Lock, type PackageSet } from "../../src/packages/model.ts";
+import type { KeptArtefact } from "../../src/packages/package-store.ts";
 import type { Asker, Prepared } from "../../src/packages/packages.ts";
 import { testPackages } from "./fake-builder.ts";
 
@@ -22,6 +24,16 @@ const rootOf = ({ lock }: Prepared): string => lock.roots["zod"]!;
 
 function versionsIn({ packages }: { readonly packages: readonly object[] }): string[] {
   return (packages as { versions: Record<string, string> }[]).flatMap(({ versions }) => Object.values(versions));
+}
+
+/** Returns artefacts of a family with these sizes, the oldest first. */
+function artefacts(family: string, ...sizes: number[]): KeptArtefact[] {
+  return sizes.map((bytes, at) => ({ key: `${family}${at}`, family, bytes }));
+}
+
+/** Returns what others give up for an artefact that a family adds to a full store of 100 bytes. */
+function given(stored: readonly KeptArtefact[], bytes: number): string[] {
+  return givenUp(stored, "asks", { bytes, count: 1 }, { bytes, count: 0 }, { bytes: 100, count: 100 });
 }
 
 /** Returns the code of the problem that a call fails with. */
@@ -300,6 +312,13 @@ describe("the store of artefacts", () => {
     );
     // No family has more than this one would have then.
     assert.equal(await codeOf(() => put(A, 11)), "quota_exceeded");
+  });
+
+  test("takes from no family its last artefact, and nothing from a family that has less than the asking one", () => {
+    assert.deepEqual(given([...artefacts("a", 40), ...artefacts("b", 60)], 10), []);
+    assert.deepEqual(given([...artefacts("a", 20, 21), ...artefacts("b", 59)], 10), ["a0"]);
+    assert.deepEqual(given([...artefacts("a", 20, 21), ...artefacts("b", 29, 30)], 20), ["b0"]);
+    assert.deepEqual(given([...artefacts("a", 20, 20), ...artefacts("asks", 60)], 10), []);
   });
 
   test("builds a file again that a crash has cut or removed", async (t) => {
