@@ -45,8 +45,11 @@ export function runOptions<Options extends RecordOptions>(options: Options): Opt
 /** Returns the parameters of the request that runs something. */
 export function runRequest(container: string, source: Source, options: RecordOptions): ParametersOf<RunRoute> {
   runOptions(options);
-  if (typeof container !== "string")
-    throw new TypeError(`container must be a name, not ${typeof container}: run("acme", "return 1", { data })`);
+  // No name has a space or a bracket. Perhaps the code is the first argument.
+  if (typeof container !== "string" || /[\s(]/.test(container))
+    throw new TypeError(
+      `container must be a name, not ${typeof container === "string" ? "code" : typeof container}: run("acme", "return 1", { data })`,
+    );
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError(
       `code must be a text, { task: "name" }, or null for a token with pinned code, not ${source instanceof Promise ? "a Promise: await it" : typeof source}`,

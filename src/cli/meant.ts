@@ -78,6 +78,7 @@ function otherMeant(command: Command, text: string): string | null {
   if (word === undefined || words.some((each) => !/^[\w@./*-]+$/.test(each))) return null;
   if (pathOf(command) === "caisson settings")
     return "settings are set when the service starts: with a flag of caisson serve, a variable or --config";
+  if (pathOf(command) === "caisson serve" && /^\d{1,5}$/.test(word)) return `did you mean --port ${word}?`;
   if (pathOf(command) === "caisson deploy") {
     const file = words.find((each) => /\.[cm]?[jt]sx?$/.test(each));
     const container = words.find((each) => each !== file && !/[./]/.test(each)) ?? "CONTAINER";

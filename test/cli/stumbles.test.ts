@@ -57,6 +57,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["npm", /unknown command 'npm'; the commands are run, init, deploy/],
     ["suspend acme", /caisson containers suspend CONTAINER refuses its runs/],
     ["rollback shop a 1", /caisson tasks rollback CONTAINER TASK VERSION/],
+    ["serve 7391", /too many arguments .*; did you mean --port 7391\?/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
     ["run nofile.ts", /there is no file nofile\.ts in \//],

@@ -237,6 +237,7 @@ describe("a request", () => {
         () => (wrong as unknown as Caisson).run({ container: "a", code: "1" } as unknown as string, "1"),
         /^container must be a name, not object: run\("acme", "return 1"/,
       ],
+      [() => caisson.run("return 6 * 7", "acme"), /^container must be a name, not code: run\("acme", "return 1"/],
       [() => caisson.check("a", "return 1" as unknown as { code: string }), /must be an object such as \{ code/],
       [() => wrong["tasks"]!["put"]!("a", "t"), /must be an object such as \{ code/],
       [() => wrong["tasks"]!["put"]!("a", "t", { code: () => 1 }), /^code must be JSON, not a function/],
