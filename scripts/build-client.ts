@@ -38,6 +38,9 @@ async function make(): Promise<void> {
     format: "esm",
     platform: "neutral",
     target: "es2022",
+    // The types have the comments. Names stay, for stacks of errors.
+    minifySyntax: true,
+    minifyWhitespace: true,
   });
   const words = ["-p", CLIENT, "--noEmit", "false", "--emitDeclarationOnly", "--outDir", unfinished];
   const { status, error } = spawnSync(path.join(ROOT, "node_modules/.bin/tsc"), words, { stdio: "inherit" });

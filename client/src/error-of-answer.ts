@@ -19,19 +19,13 @@ export async function errorOfAnswer(response: Response, url: string): Promise<Ca
     });
   }
   await response.body?.cancel();
-  return new CaissonError({
-    code: "unexpected_answer",
-    status,
-    detail: `the answer is not of caisson: status ${status}, ${type}`,
-    hint: "Check the url. A proxy may have answered.",
-    retryAfterMs: secondsOf(headers),
-  });
+  return unexpected(`status ${status}, ${type}`, { status, retryAfterMs: secondsOf(headers) });
 }
 
 async function problemOf(response: Response): Promise<Problem> {
   const problem = (await readJson(response)) as Problem | null;
   if (typeof problem?.code === "string" && typeof problem.detail === "string") return problem;
-  throw unexpected("it is an error without a code or a detail", response.status);
+  throw unexpected("it is an error without a code or a detail", { status: response.status });
 }
 
 /** A service that sees more of the path than its own routes was named by a URL with too much. */

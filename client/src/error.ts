@@ -87,13 +87,12 @@ export function finite(ms: number | null | undefined): number | null {
 }
 
 /** Returns the error of an answer that is not of caisson. */
-export function unexpected(reason: string, status: number | null, cause?: unknown): CaissonError {
+export function unexpected(reason: string, members: Partial<ErrorMembers> = {}): CaissonError {
   return new CaissonError({
     code: "unexpected_answer",
-    status,
     detail: `the answer is not of caisson: ${reason}`,
     hint: "Check the url. A proxy may have answered.",
-    cause,
+    ...members,
   });
 }
 

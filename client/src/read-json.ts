@@ -13,7 +13,7 @@ export async function readJson(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unexpected("it is not JSON", response.status, error);
+    throw unexpected("it is not JSON", { status: response.status, cause: error });
   }
 }
 
@@ -29,7 +29,7 @@ async function readText({ body, status }: Response): Promise<string> {
     bytes += value.length;
     if (bytes > MAX_BYTES) {
       void reader.cancel().catch(() => {});
-      throw unexpected(`it has more than ${MAX_BYTES} bytes`, status);
+      throw unexpected(`it has more than ${MAX_BYTES} bytes`, { status });
     }
     text += decoder.decode(value, { stream: true });
   }

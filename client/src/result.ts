@@ -15,7 +15,7 @@ export function valueOf(record: AnsweredRunRecord): unknown {
     return readValue(record);
   } catch (error) {
     // For example, a status or base64 is not valid.
-    throw error instanceof CaissonError ? error : unexpected("it is not the record of a run", null, error);
+    throw error instanceof CaissonError ? error : unexpected("it is not the record of a run", { cause: error });
   }
 }
 
