@@ -193,7 +193,7 @@ function ofMissing({ message }: ErrorMessage, before: string, contexts: readonly
 /** Returns the hint for a part of the context, or of the environment, that the run does not have. */
 function dataHint(expression: string): string | undefined {
   if (/(?:^|\.)body$/.test(expression) && !/\bres(?:ponse)?\./.test(expression)) {
-    return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}}, or as the body of a named task.';
+    return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}} or caisson run --input, or as the body of a named task.';
   }
   const [, owner, name] = /(?:^|\.)(query|data|params|headers|env)\.([\w$]+)$/.exec(expression) ?? [];
   if (expression.startsWith("process.env.")) {

@@ -309,7 +309,7 @@ describe("an error of JavaScript", () => {
     ["const r = Object.create(null, {}); const f = async () => 1; const p = f(); p.json()", /write await in front/],
     ["const o = { a: 1 };\nreturn o.b.c", /^o\.b is undefined here: test it first, or write o\.b\?\.c\.$/],
     ["const o = null;\nconst { a } = o", /^o is null here: test it first, or write \{ a \} = o \?\? \{\}\.$/],
-    ["return context.body.name", /The request has no data/],
+    ["return context.body.name", /The request has no data.* or caisson run --input, or as the body of a named task/],
     ["const { items } = context.body; return items", /The request has no data/],
     ["return context.query.items.map((x) => x)", /The query has no items: send it in the URL/],
     ["return context.data.items.length", /context\.data has no items/],
