@@ -58,10 +58,12 @@ export async function serveRecords(t: TestContext, peers: readonly Peer[] | null
   };
   const records = new Records({ store, bounds: { ...BOUNDS, recentRuns: 64 * 2 ** 20 }, running: runningOf });
   t.after(() => records.tail.close());
-  // The routes of records use no other parts of the service.
+  // The routes of records use no other parts of the service. A list of no runs looks for the container.
   const dependencies = {
     ...{ records, tokens, nodes, config: { ...BOUNDS, queryKey: true }, proxies: { clientOf: () => CLIENT } },
     requests: new FamilyRequests(32),
+    policies: { get: () => undefined },
+    tasks: { list: () => Promise.resolve([]) },
     authenticator: { verify: (token: string) => tokens.verifier.verify(token) },
   } as unknown as ApiDependencies;
   const api = getRequestListener(makeApi(dependencies).fetch, { overrideGlobalObjects: false });
