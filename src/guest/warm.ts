@@ -23,8 +23,11 @@ const REQUEST = Buffer.from(
   }),
 );
 
-/** The delay before the further warm-up. By then, guests started at the same time are ready and an immediate run has arrived. */
-const ALONE_MS = 3_000;
+/**
+ * The delay before the further warm-up, which takes 0.1 s of processor time. By then, guests started at the same time are ready
+ * and an immediate run has arrived, and a service that lives for a moment has ended.
+ */
+const ALONE_MS = 10_000;
 /** The pause between two steps, so that an arriving run waits for at most one step. */
 const STEP_MS = 20;
 /** The pause on a busy machine. Load usually lasts a while, and spares are taken before they reach this age. */
