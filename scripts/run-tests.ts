@@ -12,11 +12,12 @@ import path from "node:path";
 import { text as readAll } from "node:stream/consumers";
 
 import { openApiDocument } from "../src/http/openapi/document.ts";
+import { drawn } from "../test/seeded.ts";
 import type { Report } from "./test-report.ts";
 
 /** Files that start and share nothing: no process, no port, no folder, no clock. One process runs all of them. */
 const IN_ONE_PROCESS = [
-  "test/*.test.ts",
+  "test/!(idle-memory|young-generation).test.ts",
   "test/{config,http,policies,redaction,source,telemetry,tasks,tokens,wire}/**/*.test.ts",
   "test/limits/*.test.ts",
 ];
@@ -78,6 +79,18 @@ const LONGEST = [
   "test/contract/nothing-left.test.ts",
 ];
 const LONG_FILE_MS = 10 * MINUTE_MS;
+/** Long files about special cases of what other files test. A run of all files takes half of them, and a long run all. */
+const SAMPLED = [
+  "test/backup/places.test.ts",
+  "test/cli/{lost-keys,package}.test.ts",
+  "test/container/{default,variants}.test.ts",
+  "test/contract/{downgrade,full-disk,kill-revoked-nodes,launcher,level-parity,noexec,nothing-left}.test.ts",
+  "test/contract/{places,record-attacks,record-memory,redis-promise,wrong-clock}.test.ts",
+  "test/deploy/{mcp,monitoring,nodes,scale}.test.ts",
+  "test/limits/{promise/promise,stores/crash,stores/mishaps,stores/redis-model}.test.ts",
+  "test/records/{usage/restarts,days/losses}.test.ts",
+  "test/sandbox/{isolation-levels,orphans}.test.ts",
+];
 
 interface Job {
   readonly name: string;
@@ -151,7 +164,7 @@ interface Plan {
 }
 
 function plan(): Plan {
-  const chosen = filesOf(named.length > 0 ? named : ["test/**/*.test.ts"]);
+  const chosen = named.length > 0 ? filesOf(named) : withoutHalf(filesOf(["test/**/*.test.ts"]));
   const lone = new Set(filesOf(ALONE));
   const quiet = new Set(filesOf(IN_ONE_PROCESS).filter((file) => !lone.has(file) && sharesNothing(file)));
   const together = chosen.filter((file) => quiet.has(file));
@@ -161,6 +174,13 @@ function plan(): Plan {
   const concurrent = others.filter(({ name }) => !lone.has(name));
   const attacks = concurrent.length > 0 ? (alone.find(({ name }) => name === ATTACKS) ?? null) : null;
   return { concurrent, attacks, alone: alone.filter((job) => job !== attacks), pure };
+}
+
+/** Leaves out half of the sampled files, other ones in each run. */
+function withoutHalf(files: readonly string[]): string[] {
+  const sampled = filesOf(SAMPLED);
+  const kept = new Set(drawn("long files", sampled, Math.ceil(sampled.length / 2)));
+  return files.filter((file) => kept.has(file) || !sampled.includes(file));
 }
 
 /** Sorts jobs so that no long job is left at the end. */

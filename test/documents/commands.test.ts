@@ -102,7 +102,7 @@ const withCommands = all
   }))
   .filter(({ usable }) => usable.length > 0);
 const others = withCommands.filter(({ page }) => !WITH_NPM.has(page));
-const selected = new Set(drawn("pages with commands", others, Math.ceil(others.length / 3)));
+const selected = new Set(drawn("pages with commands", others, Math.ceil(others.length / 5)));
 for (const each of withCommands) {
   const { page, usable } = each;
   if (WITH_NPM.has(page) || selected.has(each))
