@@ -19,8 +19,8 @@ function mostBytes(before: string): number {
     import { limitYoungGeneration } from ${JSON.stringify(MODULE)};
     ${before}
     let [kept, most] = [[], 0];
-    for (let turn = 0; turn < 200; turn++) {
-      for (let at = 0; at < 50_000; at++) {
+    for (let turn = 0; turn < 2_000; turn++) {
+      for (let at = 0; at < 5_000; at++) {
         kept.push({ at, text: {} });
         if (kept.length === 30_000) kept = [];
       }
