@@ -79,18 +79,21 @@ const LONGEST = [
   "test/contract/nothing-left.test.ts",
 ];
 const LONG_FILE_MS = 10 * MINUTE_MS;
-/** Long files about special cases of what other files test. A run of all files takes half of them, and a long run all. */
+/** Long files about special cases of what other files test. A run of all files takes a third of them, and a long run all. */
 const SAMPLED = [
   "test/backup/places.test.ts",
-  "test/cli/{lost-keys,package}.test.ts",
+  "test/cli/{doctor,keys,login,lost-keys,package,token}.test.ts",
+  "test/console/{lists,packages,safety,separate-origin}.test.ts",
   "test/container/{default,variants}.test.ts",
-  "test/contract/{downgrade,full-disk,kill-revoked-nodes,launcher,level-parity,noexec,nothing-left}.test.ts",
-  "test/contract/{places,record-attacks,record-memory,redis-promise,wrong-clock}.test.ts",
-  "test/deploy/{mcp,monitoring,nodes,scale}.test.ts",
+  "test/contract/{after-answer,downgrade,egress-limits,full-disk,kill-revoked-nodes,launcher,level-parity,noexec}.test.ts",
+  "test/contract/{nothing-left,parties,places,quotas,record-attacks,record-bounds,record-memory,redis-promise}.test.ts",
+  "test/contract/{usage,worst-cases,wrong-clock}.test.ts",
+  "test/deploy/{mcp,monitoring,nginx,nodes,scale}.test.ts",
   "test/limits/{promise/promise,stores/crash,stores/mishaps,stores/redis-model}.test.ts",
   "test/records/{usage/restarts,days/losses}.test.ts",
   "test/sandbox/{isolation-levels,orphans}.test.ts",
 ];
+const SAMPLED_PART = 1 / 3;
 
 interface Job {
   readonly name: string;
@@ -164,7 +167,7 @@ interface Plan {
 }
 
 function plan(): Plan {
-  const chosen = named.length > 0 ? filesOf(named) : withoutHalf(filesOf(["test/**/*.test.ts"]));
+  const chosen = named.length > 0 ? filesOf(named) : withoutSampled(filesOf(["test/**/*.test.ts"]));
   const lone = new Set(filesOf(ALONE));
   const quiet = new Set(filesOf(IN_ONE_PROCESS).filter((file) => !lone.has(file) && sharesNothing(file)));
   const together = chosen.filter((file) => quiet.has(file));
@@ -176,10 +179,10 @@ function plan(): Plan {
   return { concurrent, attacks, alone: alone.filter((job) => job !== attacks), pure };
 }
 
-/** Leaves out half of the sampled files, other ones in each run. */
-function withoutHalf(files: readonly string[]): string[] {
+/** Leaves out most of the sampled files, other ones in each run. */
+function withoutSampled(files: readonly string[]): string[] {
   const sampled = filesOf(SAMPLED);
-  const kept = new Set(drawn("long files", sampled, Math.ceil(sampled.length / 2)));
+  const kept = new Set(drawn("long files", sampled, Math.ceil(sampled.length * SAMPLED_PART)));
   return files.filter((file) => kept.has(file) || !sampled.includes(file));
 }
 
