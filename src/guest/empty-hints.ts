@@ -37,7 +37,10 @@ export interface EmptyHints {
   readonly printed: () => number | null;
 }
 
-function otherOf(text: string): ResultHint | null {
+function nothingOf(text: string): ResultHint | null {
+  if (ENVIRONMENT.test(text)) return "environment";
+  if (SECRETS.test(text)) return "secret";
+  if (STDIN.test(text)) return "stdin";
   if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";
@@ -52,13 +55,7 @@ export function emptyHintsOf(text: string): EmptyHints {
     if (text.length > MAX_CHARACTERS) return NONE;
     let line: number | null | undefined;
     return {
-      nothing: ENVIRONMENT.test(text)
-        ? "environment"
-        : SECRETS.test(text)
-          ? "secret"
-          : STDIN.test(text)
-            ? "stdin"
-            : otherOf(text),
+      nothing: nothingOf(text),
       empty: FOR_EACH.test(text) ? "forEach" : null,
       member: memberOf(text),
       unawaited: unawaitedMember(text),

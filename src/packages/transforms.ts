@@ -26,7 +26,7 @@ export class Transforms {
   readonly #cache: ByteCache<Made>;
   /** The texts that are being made, by family and digest: the text of a family does not wait in the line of another. */
   readonly #making = new Map<string, Making>();
-  /** The texts that took too long. A machine may have been busy, so they are tried again later. */
+  /** The texts of families that took too long. A machine may have been busy, so they are tried again later. */
   readonly #failed = new FailedBuilds(() => performance.now());
 
   constructor(transform: Builder["transform"], maxBytes: number = MAX_BYTES) {
@@ -46,8 +46,8 @@ export class Transforms {
     const made = this.#cache.get(name);
     if (made && "rejected" in made) throw made.rejected;
     if (made) return made.text;
-    this.#failed.throwIfFailed(name);
     const key = `${family} ${name}`;
+    this.#failed.throwIfFailed(key);
     let making = this.#making.get(key);
     if (!making) {
       const left = new AbortController();
@@ -91,7 +91,7 @@ export class Transforms {
       if (error instanceof Problem && error.code === "code_syntax") {
         this.#cache.add(name, { rejected: error }, ENTRY_BYTES, family);
       }
-      if (!signal.aborted) this.#failed.note(name, error);
+      if (!signal.aborted) this.#failed.note(`${family} ${name}`, error);
       throw error;
     }
   }

@@ -163,7 +163,9 @@ export class RunEndpoint {
       const trace = await this.#admit(call);
       if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
-      const code = await codeOfCall(call, input, named, this.#with);
+      const loaded = codeOfCall(call, input, named, this.#with);
+      // Most runs contain their code, and a promise costs a turn of the microtasks.
+      const code = loaded instanceof Promise ? await loaded : loaded;
       if (call.lock) trace.packages = recordPackages(call.lock);
       const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
       if (running) this.#mustBeInForce(call);
