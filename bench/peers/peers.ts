@@ -41,6 +41,12 @@ export const PEER_ROWS: readonly Row[] = [
     startNode("worker-thread.ts"),
   ),
   peerRow("process", { name: "process of Node", each: "a process, no sandbox" }, () => startNode("process.ts")),
+  peerRow(
+    "relay",
+    { name: "relay to one process of Node", each: "a function, no sandbox, no limits" },
+    () => startNode("relay.ts"),
+    "/warm",
+  ),
 ];
 
 /** @param warm the path at which the peer keeps what it made from a text; missing if it keeps nothing */
