@@ -4,6 +4,7 @@ import type {
   CheckRequest,
   CodeCheck,
   FailureGroups,
+  Health,
   Routes,
   System,
   Usage,
@@ -20,6 +21,11 @@ import { valueOf } from "./result.ts";
 import { type RecordOptions, type RunOptions, runOptions, runRequest, type Source } from "./run-request.ts";
 import { type RunEvent, streamRun } from "./stream.ts";
 import { type CaissonOptions, type RequestOptions, Transport } from "./transport.ts";
+
+/** The counts of `usage` as CSV (RFC 4180). */
+export interface UsageCsv extends Pick<Usage, "truncated" | "nodes"> {
+  readonly csv: string;
+}
 
 /** A client of one caisson service. */
 export class Caisson {
@@ -89,9 +95,24 @@ export class Caisson {
     return this.#transport.json("GET /api/usage", { query }, options);
   }
 
+  /** Returns the same counts as CSV, for a spreadsheet. Needs the verb `logs`. */
+  async usageCsv(query: Routes["GET /api/usage"]["query"] = {}, options: RequestOptions = {}): Promise<UsageCsv> {
+    const parameters = { query, headers: { accept: "text/csv" } };
+    const { text: csv, headers } = await this.#transport.text("GET /api/usage", parameters, options);
+    const count = (name: string): number =>
+      Number(new RegExp(`\\b${name}=(\\d+)`).exec(headers.get("caisson-nodes") ?? "")?.[1] ?? 1);
+    const nodes = { asked: count("asked"), answered: count("answered") };
+    return { csv, truncated: headers.has("caisson-truncated"), nodes };
+  }
+
   /** Returns the failures, grouped by their cause, the latest first. Needs the verb `logs`. */
   failures(query: Routes["GET /api/failures"]["query"] = {}, options: RequestOptions = {}): Promise<FailureGroups> {
     return this.#transport.json("GET /api/failures", { query }, options);
+  }
+
+  /** Returns the state of the service, also if it takes no runs now. Needs no token. */
+  health(options: RequestOptions = {}): Promise<Health> {
+    return this.#transport.json("GET /healthz", { wanted: 503 }, options);
   }
 
   /** Returns checks, warnings, nodes, keys and settings of the service. For administrators. */

@@ -1,5 +1,5 @@
 export type * from "./api-types.ts";
-export { Caisson } from "./caisson.ts";
+export { Caisson, type UsageCsv } from "./caisson.ts";
 export { CaissonError, type ClientErrorCode, type ErrorCode, type ErrorPosition, type TaskError } from "./error.ts";
 export type { ContainerEvent, FollowOptions } from "./follow.ts";
 export type { List } from "./list.ts";

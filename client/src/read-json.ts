@@ -17,7 +17,8 @@ export async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-async function readText({ body, status }: Response): Promise<string> {
+/** @throws {CaissonError} `unexpected_answer` for a text that is too long, or the error of a body that breaks off */
+export async function readText({ body, status }: Response): Promise<string> {
   if (body === null) return "";
   const reader = body.getReader();
   const decoder = new TextDecoder();

@@ -2,7 +2,7 @@ import type { Routes } from "./api-types.ts";
 import { errorOfAnswer } from "./error-of-answer.ts";
 import { CaissonError, errorOfFailure } from "./error.ts";
 import { mustBeJson, mustBeObject, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
-import { readJson } from "./read-json.ts";
+import { readJson, readText } from "./read-json.ts";
 import { type RetryOptions, retryWhenLimited } from "./retry.ts";
 
 /** A credential, or a function that returns the current one. */
@@ -40,6 +40,8 @@ export interface Parameters {
   /** What is sent instead of JSON. */
   readonly body?: RequestBody | undefined;
   readonly headers?: Readonly<Record<string, string | undefined>> | undefined;
+  /** A status that is no success, and whose answer is wanted anyway. */
+  readonly wanted?: number | undefined;
 }
 
 /** The parameters of an operation of the OpenAPI document. */
@@ -74,10 +76,20 @@ export class Transport {
     options: RequestOptions = {},
   ): Promise<Routes[Route]["answer"]> {
     const response = await this.send(route, parameters, options);
-    return (await this.#read(response, options)) as Routes[Route]["answer"];
+    return (await this.#whole(readJson(response), options)) as Routes[Route]["answer"];
   }
 
-  /** Returns the answer, if it is a success. @throws {CaissonError} */
+  /** Returns the text of the answer, with its headers. */
+  async text(
+    route: keyof Routes,
+    parameters: Parameters,
+    options: RequestOptions = {},
+  ): Promise<{ readonly text: string; readonly headers: Headers }> {
+    const response = await this.send(route, parameters, options);
+    return { text: await this.#whole(readText(response), options), headers: response.headers };
+  }
+
+  /** Returns the answer, if it is a success, or has the status that is wanted. @throws {CaissonError} */
   send(route: keyof Routes, parameters: Parameters, options: RequestOptions = {}): Promise<Response> {
     const { signal, retry } = mustBeObject(options, "{ signal }");
     mustBeRetry(retry);
@@ -101,7 +113,7 @@ export class Transport {
 
   async #sendOnce(route: keyof Routes, parameters: Parameters, signal: AbortSignal | undefined): Promise<Response> {
     const [method, template] = route.split(" ") as [string, string];
-    const { path = {}, query = {}, json, body, headers = {} } = parameters;
+    const { path = {}, query = {}, json, body, headers = {}, wanted } = parameters;
     const sent = new Headers();
     for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, value);
     const token = await this.token();
@@ -118,7 +130,7 @@ export class Transport {
         ...(content !== undefined && { body: content }),
         ...(signal && { signal }),
       });
-      if (response.ok) return response;
+      if (response.ok || response.status === wanted) return response;
       const refused = await errorOfAnswer(response, this.#url);
       throw token === undefined && refused.code === "token_missing" ? withoutToken(refused) : refused;
     } catch (error) {
@@ -126,9 +138,9 @@ export class Transport {
     }
   }
 
-  async #read(response: Response, { signal }: RequestOptions): Promise<unknown> {
+  async #whole<T>(read: Promise<T>, { signal }: RequestOptions): Promise<T> {
     try {
-      return await readJson(response);
+      return await read;
     } catch (error) {
       throw this.failure(error, signal);
     }

@@ -32,6 +32,11 @@ async function failure(promise: Promise<unknown>, code: ErrorCode): Promise<Cais
   return error;
 }
 
+/** A client whose service answers once, with this. */
+function answering(answer: Response): Caisson {
+  return new Caisson({ url: "http://proxy.example", fetch: () => Promise.resolve(answer) });
+}
+
 async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];
   for await (const event of events) all.push(event);
@@ -339,6 +344,32 @@ describe("a request", () => {
   });
 });
 
+describe("the state of the service", () => {
+  it("is read without a token", async () => {
+    const { status, isolation } = await new Caisson({ url: service.url }).health();
+    assert.deepEqual([status, isolation], ["ok", "none"]);
+  });
+
+  it("is read also if the service takes no runs, and is an error if something else answers", async () => {
+    const draining = Response.json({ status: "draining", isolation: "none", version: "0.1.0" }, { status: 503 });
+    assert.equal((await answering(draining).health()).status, "draining");
+    await failure(answering(new Response("no backend", { status: 503 })).health(), "unexpected_answer");
+    await failure(answering(new Response("no such host", { status: 502 })).health(), "unexpected_answer");
+    // Other methods still take this status as a failure.
+    await failure(answering(Response.json({}, { status: 503 })).usage(), "unexpected_answer");
+  });
+});
+
+describe("usage as CSV", () => {
+  it("comes with what it lacks: the rows that were added up, and the nodes that did not answer", async () => {
+    const headers = { "caisson-nodes": "asked=3, answered=2", "caisson-truncated": "?1" };
+    const answer = new Response("from,container\r\n", { headers });
+    const client = answering(answer);
+    const expected = { csv: "from,container\r\n", truncated: true, nodes: { asked: 3, answered: 2 } };
+    assert.deepEqual(await client.usageCsv(), expected);
+  });
+});
+
 describe("a limit", () => {
   it("is an error with the time to wait, unless the request waits", async () => {
     const { client } = await clientOf({ containers: ["demo"], limits: { token: { second: 1 } } });
@@ -555,6 +586,10 @@ describe("the resources", () => {
     assert.partialDeepStrictEqual(failures, [{ name: "TypeError", count: 1 }]);
     const usage = await caisson.usage({ by: "container" });
     assert.ok(usage.nodes.answered === 1);
+    const { csv, truncated, nodes } = await caisson.usageCsv({ by: "task" });
+    assert.match(csv, /^from,container,task,runs,/);
+    assert.match(csv, /,read,/);
+    assert.deepEqual([truncated, nodes], [false, { asked: 1, answered: 1 }]);
     assert.ok((await collect(caisson.audit({ action: "token issued", limit: 2 }))).length > 2);
     const stuck = caisson.run("read", "await new Promise(() => setInterval(() => {}, 1000))");
     const failed = failure(stuck, "run_cancelled");

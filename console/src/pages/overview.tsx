@@ -1,7 +1,6 @@
 import type { Health, System } from "@caisson/client";
 
 import { ago, count, duration } from "../format.ts";
-import { health } from "../health.ts";
 import { useLoad } from "../load.ts";
 import { Content } from "../parts/content.tsx";
 import { DayOfRuns } from "../parts/day-of-runs.tsx";
@@ -30,7 +29,7 @@ export default function Overview() {
 }
 
 function ServiceState() {
-  const state = useLoad((signal) => health(signal), [], EVERY_MS);
+  const state = useLoad((signal) => client().health({ signal }), [], EVERY_MS);
   const system = useLoad((signal) => readSystem(signal), [], SYSTEM_MS);
   return (
     <Content of={state}>

@@ -1,7 +1,6 @@
 import type { Health, System as Answer } from "@caisson/client";
 
 import { ago, count, moment } from "../format.ts";
-import { health } from "../health.ts";
 import { useLoad } from "../load.ts";
 import { Audit } from "../parts/audit.tsx";
 import { Content } from "../parts/content.tsx";
@@ -12,7 +11,7 @@ import { client } from "../session.ts";
 /** The state of the service, what its start has found, its nodes, keys and settings, and who changed what. */
 export default function System() {
   const system = useLoad((signal) => client().system({ signal }), [], 10_000);
-  const state = useLoad((signal) => health(signal), [], 10_000);
+  const state = useLoad((signal) => client().health({ signal }), [], 10_000);
   return (
     <>
       <div class="head">

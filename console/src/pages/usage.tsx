@@ -1,7 +1,8 @@
+import type { Caisson } from "@caisson/client";
 import { lazy, Suspense } from "preact/compat";
 
 import { useAct } from "../act.ts";
-import { bytes, count, duration } from "../format.ts";
+import { bytes, count, counted, duration } from "../format.ts";
 import { useLoad } from "../load.ts";
 import { ActNote } from "../parts/act-note.tsx";
 import { Content } from "../parts/content.tsx";
@@ -9,7 +10,7 @@ import { Choice } from "../parts/field.tsx";
 import { Filter } from "../parts/filter.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { route, setQuery } from "../route.ts";
-import { client, onlyContainer, serviceUrl, session } from "../session.ts";
+import { client, onlyContainer } from "../session.ts";
 import { type Entry, hoursAgo, seriesOf, type Sum, sumOf } from "../usage-sums.ts";
 
 const Chart = lazy(() => import("../parts/chart.tsx"));
@@ -23,6 +24,7 @@ const RANGES: Readonly<
 };
 
 type By = "container" | "task" | "token";
+type UsageQuery = NonNullable<Parameters<Caisson["usageCsv"]>[0]>;
 
 interface Row extends Sum {
   readonly name: string;
@@ -100,19 +102,21 @@ function nameOf({ container, task, token }: Entry, by: By): string {
   return `${container}, ${token ?? "without a token"}`;
 }
 
-/** Saves what the service answers as CSV. @throws {Error} if the service refuses it */
-async function saveCsv(query: Readonly<Record<string, string>>): Promise<string> {
-  const response = await fetch(`${serviceUrl}/api/usage?${new URLSearchParams(query).toString()}`, {
-    headers: { authorization: `Bearer ${session.value!.token}`, accept: "text/csv" },
-  });
-  if (!response.ok) throw new Error(`The service answered with status ${response.status}.`);
+/** Saves the counts as a file. @returns what was saved, and what it lacks */
+async function saveCsv(query: UsageQuery): Promise<string> {
+  const { csv, truncated, nodes } = await client().usageCsv(query);
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
   link.download = "usage.csv";
   link.click();
   // Some browsers read the text after this turn.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  return "Saved as usage.csv.";
+  const silent = nodes.asked - nodes.answered;
+  return [
+    "Saved as usage.csv.",
+    ...(truncated ? ["The smallest names are added up as (other)."] : []),
+    ...(silent > 0 ? [`It lacks the counts of ${counted(silent, "node")} that did not answer.`] : []),
+  ].join(" ");
 }
 
 const COLUMNS: readonly Column<Row>[] = [
