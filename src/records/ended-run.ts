@@ -19,5 +19,7 @@ export interface EndedRun {
   readonly isWhole: boolean;
   /** Returns the run without its console lines, which its record then counts as dropped. It may be the same object. */
   withoutLines(): EndedRun;
+  /** Adds a hint to the record, unless it has an error or a hint. @returns by how much `bytes` has grown */
+  hintLate?(hint: string): number;
   kept(): KeptRun;
 }

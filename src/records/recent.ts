@@ -29,7 +29,7 @@ export class RecentRuns {
     return this.#shares.bytes;
   }
 
-  /** Adds a run that has ended. Its `bytes` must not change from now on. */
+  /** Adds a run that has ended. From now on, only `hintLate` may change its `bytes`. */
   add(run: EndedRun): void {
     const container = this.#containers.get(run.container) ?? this.#open(run.container);
     const holding = container.holdings.get(run.family) ?? this.#hold(container, run.family);
@@ -50,6 +50,13 @@ export class RecentRuns {
   /** Returns a run. Its record may have lost console lines: see `isWhole` of the run. */
   find(container: string, run: string): EndedRun | null {
     return this.of(container).findLast((each) => each.run === run) ?? null;
+  }
+
+  /** Adds a hint to the record of a run that has ended, if the run is in memory. */
+  hintLate(container: string, run: string, hint: string): void {
+    const found = this.find(container, run);
+    const bytes = found?.hintLate?.(hint) ?? 0;
+    if (found && bytes > 0) this.#shares.grow(this.#containers.get(container)!.holdings.get(found.family)!, bytes);
   }
 
   /** The names of all containers. */

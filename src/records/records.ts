@@ -94,6 +94,11 @@ export class Records {
     this.tail.printed(container, run, line);
   }
 
+  /** Adds a hint to the record of a run that has ended. Only the memory has it: a record on disk does not change. */
+  hintLate(container: string, run: string, hint: string): void {
+    this.#recent.hintLate(container, run, hint);
+  }
+
   /** @param reader the family of the reader */
   async list(query: RunQuery, reader: string): Promise<RunPage> {
     const most = query.count + 1;

@@ -98,6 +98,28 @@ describe("a failure after the answer", () => {
     });
   }
 
+  const lost = {
+    ...late,
+    "an async function that nothing awaits": "async function main() { throw new RangeError('late') } main(); return 1",
+    "a promise that nothing awaits": "new Promise((_, reject) => reject(new RangeError('late'))); return 1",
+  };
+  for (const [what, code] of Object.entries(lost)) {
+    it(`is a hint in the record of its run: ${what}`, async () => {
+      const answer = await service.request("POST", "/api/runs/recorded", { body: code });
+      const { run, result } = answer.json() as { run: string; result: number };
+      assert.equal(result, 1);
+      await lineOfRun(run, "after its answer: the task threw RangeError: late");
+      const record = (await service.request("GET", `/api/runs/recorded/${run}`)).json() as Record<string, unknown>;
+      assert.equal(record["status"], "ok");
+      assert.match(
+        record["hint"] as string,
+        /^The run failed after its answer: the task threw RangeError: late \(task\.js, line 1\)\. Await this work/,
+      );
+      const { runs } = (await service.request("GET", "/api/runs/recorded")).json() as { runs: { hint: string }[] };
+      assert.equal(runs[0]!.hint, record["hint"]);
+    });
+  }
+
   it("is one line for each run at the default log level, however often the run fails", async () => {
     const counted = await failures();
     const code = "for (let n = 0; n < 20; n++) setTimeout(() => Promise.reject(new Error('again')), 20); return 1";

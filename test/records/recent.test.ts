@@ -43,6 +43,29 @@ describe("the memory of the latest runs", () => {
     assert.deepEqual(recent.of("c"), []);
   });
 
+  it("counts a hint that a run gets after its end, and gives its bytes back with the run", () => {
+    const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
+    let bytes = 100;
+    const run: EndedRun = {
+      ...runOf({ container: "a" }),
+      get bytes() {
+        return bytes;
+      },
+      hintLate: (hint) => {
+        bytes += hint.length;
+        return hint.length;
+      },
+    };
+    recent.add(run);
+    recent.hintLate("a", run.run, "x".repeat(500));
+    recent.hintLate("a", "unknown", "x");
+    recent.hintLate("unknown", run.run, "x");
+    assert.equal(recent.bytes, CONTAINER_BYTES + RUN_BYTES + 600);
+    for (let more = 0; more < 200; more++) add(recent, { container: "a" });
+    assert.equal(recent.find("a", run.run), null);
+    assert.equal(recent.bytes, held(recent));
+  });
+
   it("has 64 KiB of console lines of each container; older records stay and count their lines as dropped", () => {
     const recent = new RecentRuns({ ...BOUNDS, recentRuns: 64 * MIB });
     const runs = Array.from({ length: 12 }, () => add(recent, { printed: ["x".repeat(5_000), "y".repeat(5_000)] }));

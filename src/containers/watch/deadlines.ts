@@ -39,7 +39,9 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines, silen
   const hint = unansweredHint(guestRun);
   const own = guestRun.timeoutMs;
   const what = guestRun.streaming
-    ? `the result was still streaming after ${formatDuration(own ?? streamMs)}`
+    ? guestRun.code.answersBy === "response"
+      ? `the task began its answer, and did not end it within ${formatDuration(own ?? streamMs)}`
+      : `the result was still streaming after ${formatDuration(own ?? streamMs)}`
     : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;
   return new Problem("task_timeout", what, {
     hint: hint ?? (silent ? `${COMPUTING_HINT} Or set a longer timeout.` : fixOf(guestRun)),

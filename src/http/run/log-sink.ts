@@ -11,7 +11,7 @@ import type { RunTrace } from "./run-trace.ts";
 export interface LogSinkParts {
   readonly log: Log;
   readonly counts: RunCounts;
-  readonly records: Pick<Records, "printed">;
+  readonly records: Pick<Records, "printed" | "hintLate">;
   readonly names: RunNames;
   /** The secrets that are redacted in all texts. */
   readonly secrets: RunSecrets | null;
@@ -44,7 +44,10 @@ export class LogFileSink implements RunLogSink {
    * for late lines; runs of a token share them.
    */
   end(): void {
-    this.#run = null;
+    const trace = this.#run?.trace;
+    // The record is made after this measurement. A rejection that nothing awaits follows the result at once.
+    if (trace?.meter) void trace.measure().then(() => (this.#run = null));
+    else this.#run = null;
   }
 
   log(level: number, text: Buffer): void {
@@ -62,10 +65,19 @@ export class LogFileSink implements RunLogSink {
     const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
     const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
     const { hint } = shown.options;
-    if (hint !== undefined && this.#run?.trace.hint === null) this.#run.trace.hinted(hint);
+    if (this.#run?.trace.endedMs === 0) {
+      if (hint !== undefined && this.#run.trace.hint === null) this.#run.trace.hinted(hint);
+    } else if (!this.#failed) this.#hintLate(shown);
     this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
     log.lateError(names, shown, this.#failed);
     this.#failed = true;
+  }
+
+  #hintLate(problem: Problem): void {
+    const hint = lateHint(problem);
+    const { container, run } = this.#with.names;
+    if (this.#run) this.#run.trace.hintLate(hint);
+    else this.#with.records.hintLate(container, run, hint);
   }
 
   #keep(level: number, bytes: number, text: () => string): void {
@@ -76,4 +88,13 @@ export class LogFileSink implements RunLogSink {
     this.#with.records.printed(trace.container, trace.run, line);
     recorded?.onLine?.(line);
   }
+}
+
+/** The most characters of a failure in the hint of a record. The log has all of them. */
+const MAX_LATE_CHARACTERS = 400;
+
+function lateHint({ message, options: { at } }: Problem): string {
+  const what = message.length > MAX_LATE_CHARACTERS ? `${message.slice(0, MAX_LATE_CHARACTERS)}…` : message;
+  const where = at ? ` (${at.file}, line ${at.line})` : "";
+  return `The run failed ${what}${where}. Await this work before the result, or pass its promise to context.waitUntil.`;
 }

@@ -197,7 +197,14 @@ export class RunTrace implements EndedRun {
 
   hinted(hint: string): void {
     this.hint = hint;
-    this.#bytes += hint.length;
+    this.#bytes += textBytesOf({ hint });
+  }
+
+  hintLate(hint: string): number {
+    if (this.error !== null || this.hint !== null) return 0;
+    const before = this.#bytes;
+    this.hinted(hint);
+    return this.#bytes - before;
   }
 
   /** The service ended before the run, unless the run has a result or failed by itself. */

@@ -16,7 +16,7 @@ function sinksOf(count: number, logged: string[]): { sinks: LogFileSink[]; trace
   const log = { task: (_names: RunNames, _level: number, text: () => string) => logged.push(text()) };
   const traces: WeakRef<object>[] = [];
   const sinks = Array.from({ length: count }, () => {
-    const trace = { container: "c", run: "r", print: () => null } as unknown as RunTrace;
+    const trace = { container: "c", run: "r", meter: null, print: () => null } as unknown as RunTrace;
     traces.push(new WeakRef(trace));
     const parts = { log: log as unknown as Log, counts: {}, records: {}, names: {}, secrets: null };
     return new LogFileSink(parts as unknown as LogSinkParts, { trace, recorded: null });
