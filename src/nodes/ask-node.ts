@@ -63,9 +63,13 @@ export class ConnectionFault extends Error {
 /** The time for a connection. A machine that is gone does not refuse it. */
 const CONNECT_MS = 1_000;
 
-type Sent = Pick<NodeQuestion<unknown>, "url" | "method" | "target" | "authorization" | "signal">;
+type Sent = Pick<NodeQuestion<unknown>, "url" | "method" | "target" | "authorization" | "signal"> & {
+  /** Further headers, or other values. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
-function send({ url, method, target, authorization, signal }: Sent): Promise<IncomingMessage> {
+/** Sends a request to another node. @throws {Error} a `ConnectionFault` if the node accepts no connection */
+export function send({ url, method, target, authorization, signal, headers }: Sent): Promise<IncomingMessage> {
   const { protocol, hostname, port } = new URL(url);
   const request = protocol === "https:" ? requestTls : requestPlain;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -75,7 +79,7 @@ function send({ url, method, target, authorization, signal }: Sent): Promise<Inc
     path: target,
     // Each request has its own connection: a connection that is kept could end while a request is on its way.
     agent: false,
-    headers: { Authorization: authorization, Accept: LINES_TYPE, Connection: "close" },
+    headers: { Authorization: authorization, Accept: LINES_TYPE, Connection: "close", ...headers },
   });
   let isConnected = false;
   const timer = setTimeout(() => sent.destroy(new Error(`it accepted no connection in ${CONNECT_MS} ms`)), CONNECT_MS);

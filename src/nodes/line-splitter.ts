@@ -4,8 +4,14 @@ const MAX_LINE_BYTES = 2 ** 20;
 
 /** Splits bytes into lines. Each line ends with a line feed. */
 export class LineSplitter {
+  readonly #most: number;
   #parts: Buffer[] = [];
   #bytes = 0;
+
+  /** @param most the most bytes of a line */
+  constructor(most: number = MAX_LINE_BYTES) {
+    this.#most = most;
+  }
 
   /** Returns the lines that the bytes complete. @throws {Error} if a line is too long, or not UTF-8 */
   *add(chunk: Buffer): Generator<string> {
@@ -28,7 +34,7 @@ export class LineSplitter {
   #keep(part: Buffer): void {
     if (part.length === 0) return;
     this.#bytes += part.length;
-    if (this.#bytes > MAX_LINE_BYTES) throw new Error("a line is too long");
+    if (this.#bytes > this.#most) throw new Error("a line is too long");
     this.#parts.push(part);
   }
 }

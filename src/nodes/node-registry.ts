@@ -17,6 +17,13 @@ export interface Peer {
   readonly isAlive: boolean;
 }
 
+/** A node that can be asked. */
+export type ReachablePeer = Peer & { readonly url: string };
+
+export function isReachable(peer: Peer): peer is ReachablePeer {
+  return peer.isAlive && peer.url !== null;
+}
+
 export interface RegistryOptions {
   readonly link: Pick<RedisLink, "key" | "run">;
   readonly keys: SharedKeys;

@@ -2,7 +2,8 @@ import type { Config } from "../config.ts";
 import { type AnswerReader, askNode, ConnectionFault } from "./ask-node.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { type NodeCredentials, type NodeRequest, SCHEME } from "./node-credential.ts";
-import type { NodeRegistry, Peer } from "./node-registry.ts";
+import { isReachable, type NodeRegistry, type Peer, type ReachablePeer } from "./node-registry.ts";
+import { PeerEvents } from "./peer-events.ts";
 import type { Reader } from "./reader.ts";
 import { Turns } from "./turns.ts";
 
@@ -29,6 +30,8 @@ export interface NodesOptions {
   /** Called when a node does not answer, at most once a minute for each node. For the log of the operator. */
   readonly onSilent?: (url: string, error: Error) => void;
   readonly answerMs?: number;
+  /** The milliseconds between two looks for nodes whose events are followed. */
+  readonly lookMs?: number;
   readonly bounds: Pick<Config, "waitingReads" | "familyReads" | "readsAtOnce" | "nodeAnswers">;
 }
 
@@ -37,6 +40,8 @@ export class Nodes {
   readonly process: string;
   readonly url: string | null;
   readonly credentials: NodeCredentials;
+  /** The live events of the other nodes. */
+  readonly events: PeerEvents;
   readonly #registry: NodesOptions["registry"];
   readonly #onSilent: NonNullable<NodesOptions["onSilent"]>;
   readonly #answerMs: number;
@@ -47,6 +52,7 @@ export class Nodes {
 
   constructor(options: NodesOptions) {
     const { process, url = null, registry, credentials, onSilent = () => {}, answerMs = ANSWER_MS, bounds } = options;
+    const { lookMs } = options;
     this.#turns = new Turns(bounds);
     this.#held = new HeldBytes(bounds.nodeAnswers);
     this.process = process;
@@ -55,6 +61,12 @@ export class Nodes {
     this.#registry = registry;
     this.#onSilent = onSilent;
     this.#answerMs = answerMs;
+    this.events = new PeerEvents({
+      peers: () => registry.peers,
+      credentials,
+      onSilent: (peer, error) => this.#note(peer, error),
+      ...(lookMs !== undefined && { lookMs }),
+    });
   }
 
   /** The other nodes that were announced in the last ten minutes. */
@@ -175,10 +187,4 @@ export class Nodes {
     const known = new Set(this.#registry.peers.map((peer) => peer.process));
     for (const name of this.#silent.keys()) if (!known.has(name)) this.#silent.delete(name);
   }
-}
-
-type ReachablePeer = Peer & { readonly url: string };
-
-function isReachable(peer: Peer): peer is ReachablePeer {
-  return peer.isAlive && peer.url !== null;
 }

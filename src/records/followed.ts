@@ -19,6 +19,8 @@ const MAX_COLLECTED_BYTES = 128 * 2 ** 10;
 /** A container with readers, or with events that are kept for readers that connect again. */
 export class Followed {
   readonly readers: Set<TailReader> = new Set();
+  /** The readers that are admitted, also those that receive nothing yet. */
+  places = 0;
   readonly #log: EventLog;
   #collected: TailEvent[] = [];
   #bytes = 0;

@@ -1,6 +1,7 @@
 import type { RecordConfig } from "../config/groups/records.ts";
 import { Problem } from "../errors.ts";
 import type { EndedRun } from "./ended-run.ts";
+import { eventBytes } from "./event-log.ts";
 import { Followed, type TailReader } from "./followed.ts";
 import type { ConsoleLine, RunRecord } from "./record.ts";
 import { visibleRecord } from "./visible.ts";
@@ -16,7 +17,39 @@ const SCOPE_SHARE = 0.125;
 export interface TailScope {
   /** Equal for equal containers of one token family. It is not the name of a container. */
   readonly key: string;
+  /** Whether another node follows it for its own clients. These scopes have a bound of the same size, for themselves. */
+  readonly isOfNode?: boolean;
   has(container: string): boolean;
+  /** Follows the same containers on the other nodes, if there are any, until the scope is forgotten. */
+  readonly followOthers?: ((receive: ReceiveEvent) => OtherNodes) | undefined;
+}
+
+/** Receives an event of another node. */
+export type ReceiveEvent = (name: "console" | "record" | "lost", data: object) => void;
+
+/** The streams of the other nodes for a scope. */
+export interface OtherNodes {
+  /** Resolves when each node sends its events, or has failed to do so in time. */
+  readonly ready: Promise<void>;
+  /** Why events are missing now, a sentence for each node. */
+  readonly missing: readonly string[];
+  close(): void;
+}
+
+/** A reader that is admitted and receives nothing yet. */
+export interface TailPlace {
+  /** Resolves when runs that begin now are followed on all nodes. */
+  readonly ready: Promise<void>;
+  /** Sends the events from now on, or those after `lastEventId`. */
+  join(lastEventId: string | null): void;
+  /** Removes the reader; further calls have no effect. */
+  leave(): void;
+}
+
+interface OpenScope {
+  readonly scope: TailScope;
+  readonly family: string;
+  readonly others: OtherNodes | null;
 }
 
 /** The most readers, in all and of one family, and the bytes of events that are kept of a container. */
@@ -28,7 +61,7 @@ export class Tail {
   /** By container, or by the key of a scope. */
   readonly #followed = new Map<string, Followed>();
   /** The scopes of `#followed`, each with the family of its readers. */
-  readonly #scopes = new Map<string, { readonly scope: TailScope; readonly family: string }>();
+  readonly #scopes = new Map<string, OpenScope>();
   readonly #families = new Map<string, number>();
   /** The keys of `#followed` without readers; the first to lose its last reader is first. */
   readonly #idle = new Map<string, { readonly family: string; readonly timer: NodeJS.Timeout }>();
@@ -64,22 +97,44 @@ export class Tail {
    * some of them are not in memory any more, the first event is `lost`.
    *
    * @returns a function that removes the reader; further calls have no effect
-   * @throws {Problem} `draining`, `container_busy` if the family has too many readers or scopes, `overloaded` if all have
+   * @throws {Problem} as `enter`
    */
   follow(what: string | TailScope, reader: TailReader, lastEventId: string | null): () => void {
+    const place = this.enter(what, reader);
+    place.join(lastEventId);
+    return () => place.leave();
+  }
+
+  /**
+   * Admits a reader of a container, or of all containers of a scope.
+   *
+   * @throws {Problem} `draining`, `container_busy` if the family has too many readers or scopes, `overloaded` if all have
+   */
+  enter(what: string | TailScope, reader: TailReader): TailPlace {
     const { family } = reader;
     const scope = typeof what === "string" ? null : what;
     const key = typeof what === "string" ? what : what.key;
-    let followed = this.#followed.get(key);
-    if (!followed && scope) this.#makeRoom(family);
+    const known = this.#followed.get(key);
+    if (!known && scope) this.#makeRoom(scope, family);
     this.#admit(family);
-    if (!followed) {
-      this.#followed.set(key, (followed = new Followed(this.#bounds.eventHistory)));
-      if (scope) this.#scopes.set(key, { scope, family });
-    }
+    const followed = known ?? this.#open(key, scope, family);
+    followed.places += 1;
     this.#unmarkIdle(key);
-    followed.join(reader, lastEventId);
-    return () => this.#leave(key, followed, reader);
+    const others = this.#scopes.get(key)?.others;
+    let hasLeft = false;
+    return {
+      ready: others?.ready ?? Promise.resolve(),
+      join: (lastEventId) => {
+        if (this.#isClosed) return reader.stop();
+        followed.join(reader, lastEventId);
+        for (const detail of others?.missing ?? []) reader.receive(eventBytes("lost", { detail }));
+      },
+      leave: () => {
+        if (hasLeft) return;
+        hasLeft = true;
+        this.#leave(key, followed, reader);
+      },
+    };
   }
 
   /** Ends all streams, and accepts no reader any more. */
@@ -92,6 +147,16 @@ export class Tail {
     for (const key of [...this.#idle.keys()]) this.#forget(key);
   }
 
+  #open(key: string, scope: TailScope | null, family: string): Followed {
+    const followed = new Followed(this.#bounds.eventHistory);
+    this.#followed.set(key, followed);
+    if (scope) {
+      const others = scope.followOthers?.((name, data) => followed.add(name, data)) ?? null;
+      this.#scopes.set(key, { scope, family, others });
+    }
+    return followed;
+  }
+
   #scopesOf(container: string): Followed[] {
     const found: Followed[] = [];
     for (const [key, { scope }] of this.#scopes) if (scope.has(container)) found.push(this.#followed.get(key)!);
@@ -99,12 +164,13 @@ export class Tail {
   }
 
   /** Makes room for a scope: forgets one without readers if there are too many. @throws {Problem} */
-  #makeRoom(family: string): void {
+  #makeRoom({ isOfNode = false }: TailScope, family: string): void {
     const { familyEventReaders, eventReaders } = this.#bounds;
-    const own = [...this.#scopes].filter(([, each]) => each.family === family).map(([key]) => key);
+    const alike = [...this.#scopes].filter(([, { scope }]) => (scope.isOfNode ?? false) === isOfNode);
+    const own = alike.filter(([, each]) => each.family === family);
     const hasMost = own.length >= Math.max(1, familyEventReaders * SCOPE_SHARE);
-    if (!hasMost && this.#scopes.size < Math.max(1, eventReaders * SCOPE_SHARE)) return;
-    const idle = (hasMost ? own : [...this.#scopes.keys()]).find((key) => this.#idle.has(key));
+    if (!hasMost && alike.length < Math.max(1, eventReaders * SCOPE_SHARE)) return;
+    const idle = (hasMost ? own : alike).map(([key]) => key).find((key) => this.#idle.has(key));
     if (idle !== undefined) return this.#forget(idle);
     if (!hasMost) throw new Problem("overloaded", "too many clients follow all their containers", RETRY);
     const detail = `the token family follows ${own.length} sets of containers, which is the maximum`;
@@ -126,14 +192,15 @@ export class Tail {
     this.#families.set(family, readers + 1);
   }
 
-  #leave(key: string, { readers }: Followed, reader: TailReader): void {
-    if (!readers.delete(reader)) return;
+  #leave(key: string, followed: Followed, reader: TailReader): void {
+    followed.readers.delete(reader);
+    followed.places -= 1;
     const { family } = reader;
     this.#readers -= 1;
     const left = this.#families.get(family)! - 1;
     if (left === 0) this.#families.delete(family);
     else this.#families.set(family, left);
-    if (readers.size > 0) return;
+    if (followed.places > 0) return;
     if (this.#isClosed) this.#forget(key);
     else this.#markIdle(key, family);
   }
@@ -150,6 +217,7 @@ export class Tail {
   #forget(key: string): void {
     this.#unmarkIdle(key);
     this.#followed.delete(key);
+    this.#scopes.get(key)?.others?.close();
     this.#scopes.delete(key);
   }
 

@@ -3,6 +3,8 @@ import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 
 import { startTopology, type Topology } from "../../bench/scale/topology.ts";
+import { Caisson, type ContainerEvent } from "../../client/src/index.ts";
+import { checkInThemes, openBrowser, openConsole, openPage, openPlace } from "../console/console-browser.ts";
 import { type Answer, request, type RequestOptions } from "../contract/http.ts";
 import { assertProblem } from "../contract/problem.ts";
 import { NO_WALL } from "../contract/service.ts";
@@ -58,8 +60,8 @@ describe(
     }
 
     /** Runs code on a node, whatever nginx would choose. @returns the id of the run */
-    async function runOn(node: number, container: string, code: string): Promise<string> {
-      const answer = await on(node, "POST", `/api/runs/${container}`, { body: code });
+    async function runOn(node: number, container: string, code: string, by: string = token): Promise<string> {
+      const answer = await on(node, "POST", `/api/runs/${container}`, { body: code, token: by });
       assert.equal(answer.status, 200, answer.text);
       return (answer.json() as { run: string }).run;
     }
@@ -110,6 +112,44 @@ describe(
       const ofOne = (await through("GET", "/api/runs/shop-0")).json() as Page;
       assert.deepEqual([ofOne.runs.length, ofOne.nodes], [3, BOTH]);
     });
+
+    it("follow the runs of all nodes on each node, each once, also after a node was started again", async () => {
+      const stop = new AbortController();
+      const own = await issue({ containers: ["live", "shop-*"], can: ["run", "logs"] });
+      const streams = await Promise.all([0, 1].map((node) => follow(node, own, stop.signal)));
+      const lines = (at: number): string[] =>
+        streams[at]!.flatMap((each) => (each.type === "console" ? [each.text] : []));
+      const print = (node: number, text: string): Promise<Answer> =>
+        on(node, "POST", "/api/runs/live", { token: own, body: `console.log("${text}")` });
+      for (const node of [0, 1]) await print(node, `on ${node}`);
+      for (const at of [0, 1]) {
+        await until(() => streams[at]!.filter(({ type }) => type === "record").length === 2, "both runs have arrived");
+        assert.deepEqual(lines(at).toSorted(), ["on 0", "on 1"]);
+      }
+      await topology.nodes[1]!.signal("SIGKILL");
+      await until(() => streams[0]!.some(({ type }) => type === "lost"), "the first node reports the missing events");
+      await topology.nodes[1]!.start();
+      // The node is found when it has announced itself.
+      await until(async () => {
+        await print(1, "again");
+        return lines(0).includes("again");
+      }, "the events of the new process arrive");
+      stop.abort();
+    });
+
+    /** Follows all containers of a token on a node. @returns the events, which grow */
+    async function follow(node: number, own: string, signal: AbortSignal): Promise<ContainerEvent[]> {
+      const caisson = new Caisson({ url: `http://127.0.0.1:${topology.nodes[node]!.port}`, token: own });
+      const events: ContainerEvent[] = [];
+      const open = Promise.withResolvers<void>();
+      const read = async (): Promise<void> => {
+        const options = { signal, onOpen: () => open.resolve() };
+        for await (const event of caisson.runs.followAll(options)) events.push(event);
+      };
+      read().catch((error: Error) => open.reject(error));
+      await open.promise;
+      return events;
+    }
 
     it("send the requests about the runs of a container to the node that runs it", async () => {
       for (const container of CONTAINERS) {
@@ -229,6 +269,38 @@ describe(
       }
       assert.deepEqual(actions, actions.toSorted().toReversed());
       assert.ok(actions.length >= 6, actions.join());
+    });
+
+    it("are whole in the console of each node: its nodes, its settings that differ, its runs and its live tail", async () => {
+      await using browser = await openBrowser();
+      await using tab = await openConsole(browser, `http://127.0.0.1:${topology.nodes[0]!.port}`, topology.admin);
+      const { page } = tab;
+      await openPage(page, "System");
+      const nodes = page.getByRole("region", { name: "Nodes" }).getByRole("listitem");
+      await nodes.filter({ hasText: "n1" }).getByText("answers you").waitFor();
+      await nodes
+        .filter({ hasText: "n2" })
+        .getByText(/^version .*, isolation none, started /)
+        .waitFor();
+      const settings = page.getByRole("region", { name: "Settings in force" });
+      await settings.getByRole("listitem").filter({ hasText: "--wall-limit" }).getByText("on n2: 20s").waitFor();
+      const checks = page.getByRole("region", { name: "Checks of the start" });
+      await checks.getByLabel("Node").selectOption("n2");
+      await checks.getByText("--isolation none has no sandbox").waitFor();
+      await checkInThemes(page, "system-of-two-nodes");
+      // Of all containers, and of one, whose runs nginx would send to one node.
+      for (const place of ["runs?live=1", "runs?live=1&container=live"]) {
+        await openPlace(page, place, "Runs");
+        await page.getByText("Connected").waitFor();
+        for (const node of [0, 1])
+          await runOn(node, "live", `console.log("to follow on ${node}"); return 1`, topology.admin);
+        const tail = page.getByRole("list", { name: "Live tail" });
+        for (const node of [0, 1]) await tail.getByText(`to follow on ${node}`).waitFor();
+      }
+      await openPlace(page, "runs?container=live", "Runs");
+      await page.getByText(/^\d+ runs$/).waitFor();
+      assert.equal(await page.getByText("did not answer").count(), 0);
+      assert.deepEqual(tab.complaints, []);
     });
 
     it("cancel a run on another node, for a token that may", async () => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import type { TailReader } from "../../src/records/followed.ts";
 import type { RunRecord } from "../../src/records/record.ts";
-import { Tail, type TailScope } from "../../src/records/tail.ts";
+import { type ReceiveEvent, Tail, type TailScope } from "../../src/records/tail.ts";
 import { until } from "../contract/until.ts";
 import { problemOf } from "../tokens/support.ts";
 import { BOUNDS } from "./bounds.ts";
@@ -306,6 +306,67 @@ describe("the live events of all containers of a token", () => {
     const second = new Collector();
     tail.follow(scope("family", ""), second, lastIdOf(first.text));
     assert.deepEqual(textsOf(await second.whenReceived(1)), ["2"]);
+    tail.close();
+  });
+
+  it("are also those of other nodes, from before the reader joins until the scope is forgotten", async () => {
+    const tail = new Tail(BOUNDS);
+    const gate = Promise.withResolvers<void>();
+    const missing: string[] = ["the events of the node n3 are missing"];
+    const receivers: ReceiveEvent[] = [];
+    let closed = 0;
+    const all: TailScope = {
+      ...scope("family", ""),
+      followOthers: (each) => {
+        receivers.push(each);
+        return { ready: gate.promise, missing, close: () => (closed += 1) };
+      },
+    };
+    const reader = new Collector();
+    const place = tail.enter(all, reader);
+    let isReady = false;
+    void place.ready.then(() => (isReady = true));
+    await Promise.resolve();
+    assert.equal(isReady, false);
+    // Another reader that leaves meanwhile must not end the scope.
+    tail.follow(all, new Collector(), null)();
+    gate.resolve();
+    await place.ready;
+    place.join(null);
+    receivers[0]!("console", { container: "far", run: "00000000beef-1", atMs: 1, level: "info", text: "from afar" });
+    print(tail, "near");
+    const [lost, ...lines] = await reader.whenReceived(3);
+    assert.deepEqual([lost!.name, JSON.parse(lost!.data)], ["lost", { detail: missing[0] }]);
+    assert.deepEqual(textsOf(lines), ["from afar", "near"]);
+    // The other nodes are followed once, also for a client that connects again.
+    place.leave();
+    const again = new Collector();
+    receivers[0]!("console", { container: "far", run: "00000000beef-1", atMs: 2, level: "info", text: "meanwhile" });
+    missing.pop();
+    const leave = tail.follow(all, again, lastIdOf(reader.text));
+    assert.deepEqual(textsOf(await again.whenReceived(1)), ["meanwhile"]);
+    assert.deepEqual([receivers.length, closed], [1, 0]);
+    leave();
+    for (let at = 0; at < 4; at++) tail.follow(scope("family", `c${at}`), new Collector(), null);
+    assert.deepEqual([receivers.length, closed], [1, 1]);
+    tail.close();
+  });
+
+  it("end also for a reader that joins after the service has stopped", () => {
+    const tail = new Tail(BOUNDS);
+    const reader = new Collector();
+    const place = tail.enter(scope("family", ""), reader);
+    tail.close();
+    place.join(null);
+    assert.equal(reader.isStopped, true);
+  });
+
+  it("are followed by other nodes in scopes of their own, which take no place of clients", async () => {
+    const tail = new Tail(BOUNDS);
+    const follow = (at: number, isOfNode: boolean): (() => void) =>
+      tail.follow({ ...scope("greedy", `${isOfNode} ${at}`), isOfNode }, new Collector("greedy"), null);
+    for (const isOfNode of [true, false]) for (let at = 0; at < 4; at++) follow(at, isOfNode);
+    assert.equal((await problemOf(() => follow(4, true))).code, "container_busy");
     tail.close();
   });
 

@@ -46,7 +46,7 @@ export class Runs {
     return followEvents(this.#transport, container, options);
   }
 
-  /** As `follow`, of all containers of the token. Of several nodes it returns the runs of the node that answers. */
+  /** As `follow`, of all containers of the token. With several nodes it returns the events of all nodes. */
   followAll(options: FollowOptions = {}): AsyncGenerator<ContainerEvent, void, undefined> {
     return followEvents(this.#transport, null, options);
   }

@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { duration, headOf } from "../format.ts";
-import { useLoad } from "../load.ts";
 import { linkTo } from "../route.ts";
 import { client } from "../session.ts";
 import { StatusBadge } from "./status-badge.tsx";
@@ -40,7 +39,8 @@ export function RunTail({ filters }: { readonly filters: Filters }) {
       const { runs } = client();
       const options = { signal: stop.signal, onOpen: () => (state.value = "Connected. New lines appear here.") };
       try {
-        for await (const event of container === "" ? runs.followAll(options) : runs.follow(container, options)) {
+        const ofAll = container === "" || (await hasSeveralNodes(stop.signal));
+        for await (const event of ofAll ? runs.followAll(options) : runs.follow(container, options)) {
           waiting = [...waiting.slice(1 - MOST_EVENTS), { ...event, number: number++ }];
         }
       } catch (error) {
@@ -61,7 +61,6 @@ export function RunTail({ filters }: { readonly filters: Filters }) {
       <p class="quiet" role="status">
         {state.value}
       </p>
-      {container === "" && <OneNodeOnly />}
       <ol class="console tail" tabIndex={0} aria-label="Live tail">
         {shown.map((event) => (
           <li key={event.number} class={event.type === "console" ? event.level : ""}>
@@ -73,20 +72,18 @@ export function RunTail({ filters }: { readonly filters: Filters }) {
   );
 }
 
-/** Of several nodes only one sends the events of all containers. */
-function OneNodeOnly() {
-  const page = useLoad((signal) => client().runs.list({ limit: 1 }, { signal }).page(), []);
-  if ((page.value?.nodes.asked ?? 1) < 2) return null;
-  return (
-    <p class="notice">Several nodes serve, and this tail has the runs of one. Choose a container to follow its node.</p>
-  );
+/** A stream of one container has the runs of the node that answers. */
+async function hasSeveralNodes(signal: AbortSignal): Promise<boolean> {
+  const { nodes } = await client().runs.list({ limit: 1 }, { signal }).page();
+  return nodes.asked > 1;
 }
 
 /** Whether an event passes the filters, as the list applies them. A line has neither a task nor a status. */
 function isSelected(event: ContainerEvent, { container = "", task = "", status = "", q = "" }: Filters): boolean {
   if (event.type === "lost") return true;
   const { container: own } = event.type === "console" ? event : event.record;
-  if (container.endsWith("*") && !own.startsWith(container.slice(0, -1))) return false;
+  if (container.endsWith("*") ? !own.startsWith(container.slice(0, -1)) : container !== "" && own !== container)
+    return false;
   if (event.type === "console") return task === "" && status === "" && has(event.text, q);
   const { task: name, status: end, error } = event.record;
   if ((task !== "" && name !== task) || (status !== "" && end !== status)) return false;

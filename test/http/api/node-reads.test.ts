@@ -8,10 +8,11 @@ import type { Peer } from "../../../src/nodes/node-registry.ts";
 import type { Reader } from "../../../src/nodes/reader.ts";
 import { parseCursor, type RunQuery } from "../../../src/records/query.ts";
 import { Records } from "../../../src/records/records.ts";
-import { type Answer, request } from "../../contract/http.ts";
+import { type Answer, request, respond } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
 import { until } from "../../contract/until.ts";
 import { BOUNDS } from "../../records/bounds.ts";
+import { parseEvents } from "../../records/event-stream.ts";
 import { MemoryRecordStore } from "../../records/memory-store.ts";
 import { runOf } from "../../records/run-of.ts";
 import { listening } from "../listening.ts";
@@ -60,6 +61,26 @@ describe("a request of another node", () => {
     assertProblem(await ask(served, "/api/runs", { reader: { ...READER, can: [] } }), 403, "token_forbidden");
     assertProblem(await ask(served, "/api/audit"), 403, "token_forbidden");
     assertProblem(await ask(served, "/api/runs?limit=0"), 400, "request_invalid");
+  });
+
+  it("for live events is answered with those of this node, for the rights of the reader, and follows no other node", async (t) => {
+    let asked = 0;
+    const port = await listening(t, { request: (_, response) => response.writeHead(500).end(String(asked++)) });
+    const served = await serveRecords(t, [{ process: OTHER, url: `http://127.0.0.1:${port}`, isAlive: true }]);
+    const credentials = new NodeCredentials(served.tokens.keys, OTHER, () => served.tokens.clock.nowMs);
+    const credential = await credentials.sign(READER, SELF, { method: "GET", target: "/api/events" });
+    const headers = { Authorization: `${SCHEME} ${credential}` };
+    const response = await respond(served.port, "GET", "/api/events", { headers });
+    assert.equal(response.statusCode, 200);
+    let text = "";
+    response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    await until(() => text.includes("id: "), "the stream has begun");
+    for (const container of ["foreign", "demo"]) served.records.ended(runOf({ container }));
+    await until(() => text.includes("event: record"), "the run has arrived");
+    assert.deepEqual([parseEvents(text).length, text.includes("foreign"), asked], [1, false, 0]);
+    response.destroy();
+    assertProblem(await ask(served, "/api/events", { reader: { ...READER, can: [] } }), 403, "token_forbidden");
+    assertProblem(await ask(served, "/api/runs/demo/events"), 403, "token_missing");
   });
 
   it("is refused if its credential is for another request, was used before, or is not of a node", async (t) => {
