@@ -1046,6 +1046,8 @@ export type Task = {
   } | null | undefined;
   typescript?: boolean | undefined;
   lock?: Lock | null | undefined;
+  /** only in the answer to a read: what the code receives as `context.secrets`, without the values; null if unknown */
+  secretNames?: string[] | null | undefined;
 };
 
 export type TaskPage = {
@@ -1599,7 +1601,7 @@ export interface Routes {
     body: undefined;
     answer: TaskPage;
   };
-  /** Read a task with its code, without its secrets */
+  /** Read a task with its code, and the names of its secrets */
   "GET /api/tasks/{container}/{task}": {
     path: {
       /** the name of a container */

@@ -109,6 +109,15 @@ export class Tasks {
     return this.#reader.codeOf(task, holder);
   }
 
+  /** Returns the names of the secrets of a task, or null if they cannot be read now. */
+  async secretNames(task: Task): Promise<readonly string[] | null> {
+    try {
+      return Object.keys(await this.#tokens.vault.own(task.owner));
+    } catch {
+      return null;
+    }
+  }
+
   /**
    * Creates a task, or changes the members of the request and keeps the rest. Secrets are deleted if their code changes. A task
    * whose token has ended is created again. A task stays below its token if nothing changes.

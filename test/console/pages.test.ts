@@ -209,27 +209,55 @@ it("usage is shown by container, task and token, and saved as CSV", async () => 
 
 it("a task is tried before it is saved, its secrets are written and never shown, and its versions are compared", async () => {
   const { page } = tab;
-  await openPlace(page, "tasks/acme/tried", "acme / tried");
+  await openPlace(page, "tasks/acme", "Tasks");
+  await page.getByLabel("New task").fill("tried");
+  await page.getByRole("button", { name: "Write it" }).click();
+  await page.getByRole("heading", { name: "acme / tried" }).waitFor();
   await writeCode(page, "Code of the task", "(context) => context.secrets.KEY.length");
   await page.getByRole("button", { name: "Dry run" }).click();
   await page.getByText("TypeError").first().waitFor();
   await page.getByRole("button", { name: "Create the task" }).click();
   await page.getByText("Saved as version 1").waitFor();
   await page.getByLabel("NAME=value").fill("KEY=s3cret");
-  await page.getByRole("button", { name: "Replace secrets" }).click();
-  await page.getByRole("dialog").getByText("cannot be read again").waitFor();
-  await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
+  await page.getByRole("button", { name: "Set secrets" }).click();
   await page.getByText("The task has 1 secret").waitFor();
-  assert.equal((await service.request("POST", "/api/run/acme/tried")).text, "6");
+  const secrets = page.getByRole("region", { name: "Secrets" });
+  await secrets.getByText("The code receives KEY").waitFor();
+  const dialog = page.getByRole("dialog");
+  await page.getByLabel("NAME=value").fill("KEY=s3crets");
+  await page.getByRole("button", { name: "Replace secrets" }).click();
+  await dialog.getByText("(KEY), which cannot be read again").waitFor();
+  await dialog.getByRole("button", { name: "Replace" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText("The task has 1 secret").waitFor();
+  assert.equal((await service.request("POST", "/api/run/acme/tried")).text, "7");
   await page.reload();
   await page.getByRole("heading", { name: "acme / tried" }).waitFor();
   await writeCode(page, "Code of the task", "(context) => 7");
-  await page.getByRole("button", { name: "Save a new version" }).click();
-  await page.getByText("Saved as version 3").waitFor();
+  // Other code loses the secrets, which the reader confirms.
+  for (const answer of ["Cancel", "Save"]) {
+    await page.getByRole("button", { name: "Save a new version" }).click();
+    await dialog.getByText("has no secrets: KEY cannot be read again").waitFor();
+    await dialog.getByRole("button", { name: answer }).click();
+  }
+  await page.getByText("Saved as version 4").waitFor();
+  await secrets.getByText("The code receives").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Difference" }).last().click();
   await page.getByText("- (context) => context.secrets.KEY.length").waitFor();
   await page.getByText("+ (context) => 7").waitFor();
   assert.ok(!(await page.content()).includes("s3cret"));
+
+  // Also from the playground a task is replaced only after a question.
+  await openPage(page, "Playground");
+  await page.getByLabel("Container").fill("acme");
+  await page.getByText("Save as task").click();
+  await page.getByLabel("Name of the task").fill("tried");
+  await page.getByRole("button", { name: "Save task" }).click();
+  await dialog.getByText("Version 4 stays among the versions").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Save task" }).click();
+  await dialog.getByRole("button", { name: "Replace" }).click();
+  await page.getByText("Saved as version 5").waitFor();
 });
 
 it("the editor completes the members of context and the names of Node's modules, and all of them exist", async () => {
@@ -278,9 +306,9 @@ it("a token is issued with its permissions in plain words, shown once, and revok
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("heading", { name: "Issued tokens" }).waitFor();
   assert.equal((await service.run("acme", "1", { token })).status, 403);
-  // The task that did not exist yet.
+  // The task that a reader did not want to replace.
   assert.deepEqual(
-    tab.complaints.filter((text) => !text.includes("status of 404")),
+    tab.complaints.filter((text) => !text.includes("status of 412")),
     [],
   );
 });

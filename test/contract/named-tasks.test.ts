@@ -506,6 +506,8 @@ describe("a token that stores a named task", () => {
       assertProblem(await service.request(method, target, { token: null, ...body }), 403, "token_missing");
     }
     const token = await service.issue({ containers: ["keep"], can: ["tasks"] });
+    const read = (await service.request("GET", "/api/tasks/keep/task", { token })).json() as { secretNames: unknown };
+    assert.deepEqual(read.secretNames, ["KEY"]);
     for (const [method, target, json] of acts.filter(([verb]) => verb !== "DELETE")) {
       const answer = await service.request(method, target, { token, ...(json === undefined ? {} : { json }) });
       assert.equal(answer.status, 200, `${method} ${target}: ${answer.text}`);

@@ -47,7 +47,7 @@ export class Tasks {
     return new List(read, ({ tasks }) => tasks, query.cursor);
   }
 
-  /** Returns a task with its code, without its secrets. */
+  /** Returns a task with its code, and the names of its secrets. */
   get(container: string, task: string, options: RequestOptions = {}): Promise<Task> {
     return this.#transport.json("GET /api/tasks/{container}/{task}", { path: { container, task } }, options);
   }

@@ -100,7 +100,9 @@ function TasksOf({ container }: { readonly container: string }) {
         class="actions"
         onSubmit={(event) => {
           event.preventDefault();
-          if (name.value !== "") goTo(linkTo("tasks", [container, name.value]));
+          if (name.value === "") return;
+          const isKnown = list.entries.some((each) => each.name === name.value);
+          goTo(linkTo("tasks", [container, name.value], isKnown ? {} : { new: "1" }));
         }}
       >
         <Field label="New task" value={name.value} onInput={(value) => (name.value = value)} />

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useAct } from "../act.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { rangesOf, rangesText } from "../package-ranges.ts";
-import { goTo, linkTo } from "../route.ts";
+import { goTo, linkTo, route, setQuery } from "../route.ts";
 import { markOf } from "../run-mark.ts";
 import { can, client, serviceUrl } from "../session.ts";
 import { useSyntaxCheck } from "../syntax-check.ts";
@@ -56,12 +56,18 @@ export function OneTask({ container, name }: OneTaskProps) {
 
 /** @returns null if there is no such task yet */
 async function readTask(container: string, name: string, signal: AbortSignal): Promise<Task | null | undefined> {
+  if (isNew()) return undefined;
   try {
     return await client().tasks.get(container, name, { signal });
   } catch (error) {
     if (error instanceof CaissonError && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/** Whether the reader has just named the task: a browser reports a request for it as an error. */
+function isNew(): boolean {
+  return route.peek().query.get("new") === "1";
 }
 
 interface TaskEditorProps extends OneTaskProps {
@@ -93,13 +99,23 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
       const options = task ? { ifMatch: task.etag } : ({ ifNoneMatch: "*" } as const);
       const saved = draft.value;
       known.value = code;
+      if (!(await mayDropSecrets())) return null;
       const { version } = await client().tasks.put(container, name, definition(), options);
       tried.value = null;
       // What the reader has typed meanwhile stays.
       if (draft.value === saved) draft.value = {};
+      if (isNew()) setQuery({ new: "" });
       onChange();
       return `Saved as version ${version}.`;
     });
+  };
+  /** Secrets stay with their code. */
+  const mayDropSecrets = async (): Promise<boolean> => {
+    const names = task?.secretNames ?? [];
+    const isOther = code !== (task?.code ?? "") || draft.value.packages !== undefined;
+    if (names.length === 0 || task?.url != null || !isOther) return true;
+    const destroys = `Secrets stay with their code. The new version has no secrets: ${names.join(", ")} cannot be read again, and must be set again.`;
+    return confirm("Save without the secrets?", destroys, "Save");
   };
   const dryRun = (): void => {
     tried.value = null;
@@ -203,7 +219,7 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
                 : "A call needs a token with the verb run."}
             </p>
           </section>
-          {task && <TaskSecrets container={container} name={name} onChange={onChange} />}
+          {task && <TaskSecrets task={task} onChange={onChange} />}
           {task && (
             <TaskVersions
               container={container}

@@ -1,11 +1,28 @@
+import { CaissonError, type Task, type TaskRequest } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
 import { rangesOf } from "../package-ranges.ts";
 import { linkTo } from "../route.ts";
 import { client, noticeRefusal, serviceUrl } from "../session.ts";
+import { confirm } from "./confirm.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { ErrorNote } from "./error-note.tsx";
 import { Field } from "./field.tsx";
+
+/** Saves a task. Before another version replaces one, it asks. @returns null if the reader does not want that */
+async function put(container: string, name: string, definition: TaskRequest): Promise<Task | null> {
+  const { tasks } = client();
+  try {
+    return await tasks.put(container, name, definition, { ifNoneMatch: "*" });
+  } catch (error) {
+    if (!(error instanceof CaissonError) || error.code !== "precondition_failed") throw error;
+    const { version, etag, secretNames } = await tasks.get(container, name);
+    const lost = secretNames?.length ? ` Other code has no secrets: ${secretNames.join(", ")} must be set again.` : "";
+    const replaces = `The URL of ${name} then runs this code. Version ${version} stays among the versions of the task.${lost}`;
+    if (!(await confirm(`Replace the task ${name}?`, replaces, "Replace"))) return null;
+    return await tasks.put(container, name, definition, { ifMatch: etag });
+  }
+}
 
 interface SaveTaskProps {
   readonly container: string;
@@ -28,8 +45,8 @@ export function SaveTask({ container, code, packages }: SaveTaskProps) {
     try {
       const ranges = rangesOf(packages);
       const definition = { code, public: isPublic.value, typescript: true, ...(ranges && { packages: ranges }) };
-      const task = await client().tasks.put(container, name.value, definition);
-      if ("version" in task) saved.value = { name: name.value, version: task.version };
+      const task = await put(container, name.value, definition);
+      if (task !== null) saved.value = { name: task.name, version: task.version };
     } catch (error) {
       noticeRefusal(error);
       refusal.value = error as Error;

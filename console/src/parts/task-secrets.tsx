@@ -1,3 +1,4 @@
+import type { Task } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
@@ -8,21 +9,21 @@ import { confirm } from "./confirm.tsx";
 import { Area } from "./field.tsx";
 
 interface TaskSecretsProps {
-  readonly container: string;
-  readonly name: string;
+  readonly task: Task;
   readonly onChange: () => void;
 }
 
 /** Sets the secrets of a task. The service never returns them, so this form does not show them. */
-export function TaskSecrets({ container, name, onChange }: TaskSecretsProps) {
+export function TaskSecrets({ task: { container, name, secretNames }, onChange }: TaskSecretsProps) {
   const text = useSignal("");
   const act = useAct();
+  const names = secretNames ?? [];
   const save = (event: Event): void => {
     event.preventDefault();
     void act.run(async () => {
       const secrets = parse(text.value);
-      const destroys = "The new secrets replace all previous ones, which cannot be read again.";
-      if (!(await confirm("Replace the secrets?", destroys, "Replace"))) return null;
+      const destroys = `The new secrets replace all previous ones (${names.join(", ")}), which cannot be read again.`;
+      if (names.length > 0 && !(await confirm("Replace the secrets?", destroys, "Replace"))) return null;
       await client().tasks.put(container, name, { secrets });
       text.value = "";
       onChange();
@@ -32,12 +33,17 @@ export function TaskSecrets({ container, name, onChange }: TaskSecretsProps) {
   return (
     <section class="card" aria-label="Secrets">
       <h2>Secrets</h2>
+      {names.length > 0 && (
+        <p>
+          The code receives <span class="mono">{names.join(", ")}</span>.
+        </p>
+      )}
       <p class="quiet">Secrets can be written and never read. A change of the code drops them.</p>
       <form class="fields" onSubmit={save}>
         <Area label="NAME=value, one on each line" value={text.value} onInput={(value) => (text.value = value)} />
         <div class="actions">
           <button type="submit" disabled={act.isBusy || text.value.trim() === ""}>
-            Replace secrets
+            {names.length === 0 ? "Set secrets" : "Replace secrets"}
           </button>
         </div>
       </form>

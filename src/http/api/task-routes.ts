@@ -59,12 +59,12 @@ export function serveTasks(api: Api, dependencies: ApiDependencies): void {
         // The tag stays the same when a task ends, so the client may not have received this change yet.
         if (!end.expired && !end.revoked && !matchesNone(task.etag, headers))
           return notModified(["ETag", quoted(task)]);
-        const lock = shownLock(task.lock);
-        if (!task.inline) return answer(200, task, { ...end, lock });
+        const more = { ...end, lock: shownLock(task.lock), secretNames: await tasks.secretNames(task) };
+        if (!task.inline) return answer(200, task, more);
         const code = await tasks.codeOf(task, by.family);
         // The JSON of a megabyte takes milliseconds.
         await nextTurn(by.family);
-        return answer(200, task, { ...end, ...code, lock });
+        return answer(200, task, { ...more, ...code });
       },
       PUT: async (call) => {
         // The query of a source has the other members of the task, which are checked like members of JSON.

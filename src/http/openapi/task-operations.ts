@@ -57,7 +57,11 @@ const code = {
   typescript: z.boolean().exactOptional(),
   lock: LOCK.nullable().exactOptional(),
 };
-const task = named("Task", z.object({ ...members, ...end, ...code }));
+const secretNames = z.array(z.string()).nullable().exactOptional().meta({
+  description:
+    "only in the answer to a read: what the code receives as `context.secrets`, without the values; null if unknown",
+});
+const task = named("Task", z.object({ ...members, ...end, ...code, secretNames }));
 const page = named("TaskPage", z.object({ tasks: z.array(z.object({ ...members, ...end })), next: NEXT }));
 const versions = named(
   "TaskVersions",
@@ -134,7 +138,7 @@ export const TASK_OPERATIONS: readonly Operation[] = [
     path: PATH,
     id: "getTask",
     tag: TAG,
-    summary: "Read a task with its code, without its secrets",
+    summary: "Read a task with its code, and the names of its secrets",
     token: "required",
     headers: ["If-Match", "If-None-Match"],
     answers: [one("the task"), { status: 304, description: "the task is unchanged", content: [], headers: ["ETag"] }],
