@@ -27,6 +27,7 @@ import { isTampered } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
 
 const NativePromise = Promise;
+const { isNaN } = Number;
 const Bytes = Uint8Array;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
@@ -107,15 +108,24 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
+  betterHint(hint: Emptied, run: Run): Emptied | null {
+    if (hint.hint === "number") return this.emptyHint(NaN, run) ?? hint;
+    if (hint.hint !== "undefinedText") return hint;
+    this.#emptyHints ??= emptyHintsOf(this.#texts.main);
+    const { nothing, joinsTexts } = this.#emptyHints;
+    if (nothing === "environment") return { hint: nothing, path: "" };
+    return joinsTexts ? hint : null;
+  }
+
   emptyHint(value: unknown, run: Run): Emptied | null {
     const shape = this.#shape;
-    const isNothing = value === undefined || value === null;
+    const isNothing = value === undefined || value === null || isNaN(value);
     // The run has reported these.
     if (shape === null && this.#parsed?.hint) return null;
     if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
     if (value === undefined && shape?.isUnreturned?.()) return { hint: "arrow", path: "" };
     this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    const { nothing, empty, member, unawaited, printed } = this.#emptyHints;
+    const { nothing, empty, member, unawaited, printed, declared } = this.#emptyHints;
     if (unawaited) {
       const { variable, member: read, call } = unawaited;
       return { hint: "unawaited", path: `.${variable}.${read}.${call}` };
@@ -127,8 +137,11 @@ export class Code {
     if (value !== undefined) return null;
     if (member && isOfContext(member)) return null;
     if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, this.#texts.main)}` };
-    const line = shape === null ? printed() : null;
-    return line === null ? null : { hint: "printed", path: `[${line}]` };
+    if (shape !== null) return null;
+    const line = printed();
+    if (line !== null) return { hint: "printed", path: `[${line}]` };
+    const last = declared();
+    return last && { hint: "declared", path: `.${last.name}.line${last.line}` };
   }
 
   explain(fault: FaultMessage, run: Run): FaultMessage {

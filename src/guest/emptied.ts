@@ -19,13 +19,16 @@ const RESPONSE_NAMES = ["status", "statusText", "headers", "body"];
 const CONVERTED =
   /\[object (?:Promise|Object|Map|Set|Response|Request|AsyncFunction|(?:Async)?Generator|Array Iterator)\]/;
 
+/** A longer text may have the word for another reason. */
+const MAX_SENTENCE = 1_024;
+const UNDEFINED = /(?:^|[^\w"'`])undefined(?![\w"'`])/;
 /** A longer text is not parsed, because other runs of the guest wait meanwhile. */
 const MAX_JSON = 16 * 1024;
 const { parse } = JSON;
 const { isFinite, isNaN } = Number;
 const timeOf = uncurry(Date.prototype, "getTime");
 const { isArray } = Array;
-const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf, hasOwn, keys } = Object;
 const {
   isBoxedPrimitive,
   isDate,
@@ -75,6 +78,7 @@ export function emptiedIn(value: unknown, text: string): Emptied | null {
 /** What a text is instead of the text that the code probably meant. */
 function textHint(text: string): Emptied | null {
   if (text.includes("[object ")) return conversion(text);
+  if (text.length <= MAX_SENTENCE && UNDEFINED.test(text)) return { hint: "undefinedText", path: "" };
   const [first, last] = [text[0], text[text.length - 1]];
   if (!((first === "{" && last === "}") || (first === "[" && last === "]")) || text.length > MAX_JSON) return null;
   try {
@@ -110,8 +114,10 @@ function find(value: object, path: string, depth: number, search: Search): Empti
   const names = keys(value);
   if (!isPlain) {
     if ("toJSON" in value || isBoxedPrimitive(value)) return null;
+    if (hasOwn(value, "_events") && hasOwn(value, "_eventsCount")) return { hint: "emitter", path };
     if (names.length === 0 && getPrototypeOf(value) !== null) return { hint: kindOf(value), path };
   }
+  if (isList && isOfUndefined(value, names)) return { hint: "mapped", path };
   let functionAt: string | null = null;
   let isEmpty = names.length > 0;
   for (let index = 0; index < names.length; index += 1) {
@@ -131,6 +137,15 @@ function find(value: object, path: string, depth: number, search: Search): Empti
   }
   // An object is empty in JSON if all its members are functions.
   return isEmpty && functionAt !== null && !isList ? { hint: "function", path: functionAt } : null;
+}
+
+/** Whether a list has items, and each is undefined. */
+function isOfUndefined(list: object, names: readonly string[]): boolean {
+  for (let index = 0; index < names.length; index += 1) {
+    const item = getOwnPropertyDescriptor(list, names[index]!);
+    if (item === undefined || !("value" in item) || item.value !== undefined) return false;
+  }
+  return names.length > 0;
 }
 
 function kindOf(value: object): ResultHint {

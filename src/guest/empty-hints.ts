@@ -1,6 +1,6 @@
 import type { ResultHint } from "../wire/result-hints.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
-import { printedLine } from "./unreturned.ts";
+import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -35,6 +35,10 @@ export interface EmptyHints {
   readonly unawaited: UnawaitedMember | null;
   /** The line of a call of `console` that ends the text. */
   readonly printed: () => number | null;
+  /** The declaration that ends the text. */
+  readonly declared: () => Declared | null;
+  /** Whether the text joins texts and values, and does not have the word undefined itself. */
+  readonly joinsTexts: boolean;
 }
 
 function nothingOf(text: string): ResultHint | null {
@@ -47,19 +51,30 @@ function nothingOf(text: string): ResultHint | null {
   return FOR_EACH_VALUE.test(text) ? "forEachValue" : null;
 }
 
-const NONE: EmptyHints = { nothing: null, empty: null, member: null, unawaited: null, printed: () => null };
+const NONE: EmptyHints = {
+  nothing: null,
+  empty: null,
+  member: null,
+  unawaited: null,
+  printed: () => null,
+  declared: () => null,
+  joinsTexts: false,
+};
 
 /** Returns the hints of a text for empty results. Never throws. */
 export function emptyHintsOf(text: string): EmptyHints {
   try {
     if (text.length > MAX_CHARACTERS) return NONE;
     let line: number | null | undefined;
+    let last: Declared | null | undefined;
     return {
       nothing: nothingOf(text),
       empty: FOR_EACH.test(text) ? "forEach" : null,
       member: memberOf(text),
       unawaited: unawaitedMember(text),
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
+      declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
+      joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
     };
   } catch {
     // A task has replaced a method of patterns.

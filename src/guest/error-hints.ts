@@ -136,6 +136,9 @@ export function hintOf(error: ErrorMessage): string | undefined {
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {
     return "node:child_process and node:cluster are not available here: a task cannot start processes.";
   }
+  if (error["syscall"] === "watch") {
+    return "Files cannot be watched here: a task lives as long as its request, and nothing else changes its files.";
+  }
   if (isOfFiles(error)) {
     return "A task has no files of the machine. It may write below the folder of os.tmpdir(); data comes with the request.";
   }

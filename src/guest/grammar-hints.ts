@@ -76,6 +76,11 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
   if (near !== null) return `Did you mean ${near}?`;
   const word = /^[A-Za-z]+/.exec(rest)?.[0] ?? "";
   if (inner !== undefined && BEGINS.test(word)) return notClosed(text, inner);
+  // A statement in an object, a pattern or a type: what comes before its brace has no end.
+  if (inner?.text === "{" && last?.kind === "word" && BEGINS.test(last.text)) {
+    if (isParameter(tokens, inner)) return notClosed(text, open[open.length - 2]!);
+    if (isObject(tokens, inner)) return notClosed(text, inner);
+  }
   if (rest[0] === ";" && inner?.text === "{" && isObject(tokens, inner))
     return "Separate the members of an object by commas.";
   if (/^[;)\]}]/.test(rest) && last?.kind === "mark" && OPERATOR.test(last.text))
@@ -93,6 +98,11 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
 function notClosed(text: string, { text: bracket, at }: Token): string {
   const line = text.slice(0, at).split("\n").length;
   return `The ${bracket} in line ${line} has no ${PAIRS[bracket] ?? bracket}.`;
+}
+
+/** Whether a brace follows an opening parenthesis, as in the parameters of a function. */
+function isParameter(tokens: readonly Token[], brace: Token): boolean {
+  return tokens[tokens.indexOf(brace) - 1]?.text === "(";
 }
 
 /** Whether a brace begins an object: it follows an operator, a bracket or return. */

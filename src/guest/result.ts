@@ -57,8 +57,10 @@ function deliver(run: Run, value: unknown): void {
     }
     const json = jsonOf(value);
     const emptied = emptiedIn(value, json);
-    if (emptied) run.reportHint(emptied.hint, emptied.path);
-    else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
+    if (emptied) {
+      const hint = emptied.path === "" ? run.code.betterHint(emptied, run) : emptied;
+      if (hint) run.reportHint(hint.hint, hint.path);
+    } else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
       const hint = run.code.emptyHint(value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
     }

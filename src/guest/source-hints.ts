@@ -87,7 +87,9 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, hasT
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
     return (
-      ofFunction(text, error) ?? ofPromise(text, error) ?? ofMissing(error, before, hasText ? parameterOf(text) : null)
+      ofFunction(text, error) ??
+      ofPromise(text, error) ??
+      ofMissing(text, error, before, hasText ? parameterOf(text) : null)
     );
   } catch {
     // A task has replaced a method of texts or patterns.
@@ -173,12 +175,20 @@ function parameterOf(text: string): readonly string[] {
 }
 
 /** @param contexts the names of the context, if the body of the request is a text; otherwise null */
-function ofMissing({ message }: ErrorMessage, before: string, contexts: readonly string[] | null): string | undefined {
+function ofMissing(
+  text: string,
+  { message }: ErrorMessage,
+  before: string,
+  contexts: readonly string[] | null,
+): string | undefined {
   const [, kind, member] = NO_OBJECT.exec(message) ?? [];
   const [, part, whole, partKind] = NO_PARTS.exec(message) ?? [];
   const what = whole ?? expressionIn(before);
   const is = kind ?? partKind;
   if (is === undefined) return undefined;
+  const last = /\.([A-Za-z_$][\w$]{0,63})\s*\??\.\s*$/.exec(before)?.[1];
+  const near = last === undefined || whole !== undefined || is === "null" ? "" : nearMember(last, text);
+  if (near !== "") return `The value has no ${last}: did you mean ${near.slice(1)}?`;
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
   const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
   if (of !== undefined && lost !== undefined && contexts!.includes(of)) {

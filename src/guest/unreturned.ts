@@ -111,6 +111,36 @@ export function printedLine(text: string): number | null {
   }
 }
 
+/** A declaration at the end of a body. */
+export interface Declared {
+  readonly name: string;
+  readonly line: number;
+}
+
+/** Returns the last declaration of a body with a value, if no statement follows it. Never throws. */
+export function lastDeclared(text: string): Declared | null {
+  try {
+    const tokens = text.length > MAX_CHARACTERS ? null : tokensOf(text);
+    if (!tokens) return null;
+    for (let index = tokens.length - 1; index >= 0; index -= 1) {
+      const { at, depth, text: word, startsLine } = tokens[index]!;
+      if (depth !== 0) continue;
+      if (word === ";" && index < tokens.length - 1) return null;
+      if (/^(?:const|let|var)$/.test(word)) {
+        const name = tokens[index + 1];
+        const isSet =
+          name?.kind === "word" && tokens.slice(index + 2).some((token) => token.depth === 0 && token.text === "=");
+        return isSet ? { name: name.text, line: text.slice(0, at).split("\n").length } : null;
+      }
+      if (startsLine && !CONTINUES.test(word) && !/^[)\]}]/.test(word)) return null;
+    }
+    return null;
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
+}
+
 /** The last statement of a body, by offsets in its text. */
 interface LastValue {
   readonly at: number;

@@ -433,7 +433,7 @@ describe("the MCP endpoint", () => {
         /there is no method .*tools\/lst.*; the methods are initialize, ping, tools\/list/,
       ],
       [{ ...LIST, method: "run_code", params: { code: "1" } }, /run_code is a tool: call it by tools\/call/],
-      [call(undefined), /params must be like .*run_code/],
+      [call(undefined), /params must be like .*run_code.*:\{\\"code\\":\\"1\\"\}\}/],
       [{ ...LIST, method: "initialize" }, /params must be like .*protocolVersion/],
       [call({ tool: "run_code", arguments: {} }), /name is the name of a tool, as text/],
       [call({ name: "run_code", arguments: '{"code":"1"}' }), /arguments must be an object, and no text of JSON/],
@@ -447,6 +447,11 @@ describe("the MCP endpoint", () => {
       assert.equal(status, 200);
       assert.match(text, said);
     }
+    const general = await service.request("POST", "/mcp", {
+      json: call(undefined),
+      headers: { Accept: "application/json, text/event-stream" },
+    });
+    assert.match(general.text, /params must be like .*:\{\\"container\\":\\"demo\\",\\"code\\":\\"1\\"\}\}/);
     assert.match(
       (await post(LIST, { accept: "*/*" })).text,
       /send the header Accept: application\/json, text\/event-stream/,

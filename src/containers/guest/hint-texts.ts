@@ -7,7 +7,8 @@ export function unreturnedHint(line: number): string {
 
 /** Returns the hint for a result that is probably not what the author meant. @param path of the value in the result */
 export function resultHint(hint: ResultHint, path: string): string {
-  if (hint === "number" || hint === "date") return inNull(hint, path);
+  if (hint === "number" || hint === "date" || hint === "mapped") return inNull(hint, path);
+  if (hint === "emitter") return emitterHint(path);
   if (isOfNames(hint)) return OF_NAMES[hint](path.slice(1).split("."));
   if (isOther(hint)) return OTHER[hint];
   const { what, fix } = EMPTIED[hint];
@@ -17,11 +18,18 @@ export function resultHint(hint: ResultHint, path: string): string {
 }
 
 /** Returns the hint for a value that JSON writes as null. */
-function inNull(hint: "number" | "date", path: string): string {
+function inNull(hint: "number" | "date" | "mapped", path: string): string {
   const subject = path === "" ? "The result" : `result${path}`;
+  if (hint === "mapped")
+    return `${subject} is a list of undefined, which is null in JSON: the function that makes its items, for example that of map, returns nothing. Put return between its braces.`;
   return hint === "number"
     ? `${subject} is NaN or infinite. JSON has no such number, so it is null.`
     : `${subject} is an invalid date, which is null in JSON: check the text that the date was made from.`;
+}
+
+function emitterHint(path: string): string {
+  const subject = path === "" ? "The result" : `result${path}`;
+  return `${subject} is a stream, a socket or another emitter of events, whose internals are no result: await its event, and return what it has. Readable.toWeb(stream) of node:stream can be returned.`;
 }
 
 /** Hints about a member that is undefined, made from the names in their paths. */
@@ -44,6 +52,8 @@ const OF_NAMES = {
     variable === call
       ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
       : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`,
+  declared: ([name = "", line = ""]: readonly string[]) =>
+    `The code returned nothing: its last statement, in line ${line.replace(/\D/g, "")}, declares ${name}. Put return ${name} after it.`,
   printed: ([line = ""]: readonly string[]) =>
     `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
 } as const;
@@ -79,12 +89,14 @@ const OTHER = {
   headerCase: 'The names of headers are in lower case: context.headers["user-agent"].',
   assigned:
     "The context is not the answer: return the value, or return new Response(body, { status, headers }) for a status and headers.",
+  undefinedText:
+    'The result is a text with undefined in it: a value that the code put into the text is not there. Test it first, or write value ?? "".',
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
 const EMPTIED: Readonly<
   Record<
-    Exclude<ResultHint, keyof typeof OTHER | keyof typeof OF_NAMES | "number" | "date">,
+    Exclude<ResultHint, keyof typeof OTHER | keyof typeof OF_NAMES | "number" | "date" | "mapped" | "emitter">,
     { what: string; fix: string }
   >
 > = {

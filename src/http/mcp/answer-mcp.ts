@@ -65,7 +65,7 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
       ? new Response(null, { status: 202 })
       : refusal(INVALID_REQUEST, NO_MESSAGE);
   }
-  const fault = method === "tools/call" ? faultOfCall(params) : null;
+  const fault = method === "tools/call" ? faultOfCall(params, target.container === null) : null;
   if (fault !== null) return invalidParams((message as { id?: unknown }).id, fault);
   if (method === "initialize" && (typeof params !== "object" || params === null)) {
     return invalidParams((message as { id?: unknown }).id, INITIALIZE);
@@ -129,8 +129,9 @@ function otherMethod(method: string, received: McpCall): string {
 }
 
 /** Returns what is wrong with the params of a call of a tool, or null. The library would answer with the dump of a schema. */
-function faultOfCall(params: unknown): string | null {
-  const form = 'params must be like {"name":"run_code","arguments":{"code":"1"}}';
+function faultOfCall(params: unknown, namesContainer: boolean): string | null {
+  const example = namesContainer ? '{"container":"demo","code":"1"}' : '{"code":"1"}';
+  const form = `params must be like {"name":"run_code","arguments":${example}}`;
   if (typeof params !== "object" || params === null || Array.isArray(params)) return form;
   const { name, arguments: given } = params as { name?: unknown; arguments?: unknown };
   if (typeof name !== "string") return `${form}: name is the name of a tool, as text`;
