@@ -523,7 +523,7 @@ export type CodeCheck = {
   checked: boolean;
   /** null if the code parses */
   error: {
-    code: "code_syntax" | "module_missing" | "packages_forbidden" | "packages_too_large" | "request_invalid";
+    code: "code_syntax" | "code_shape" | "module_missing" | "packages_forbidden" | "packages_too_large" | "request_invalid";
     message: string;
     hint: string | null;
     at: {

@@ -34,6 +34,8 @@ export interface RecordOptions extends RunOptions {
 
 type QueryValue = string | number | boolean;
 const NAMES = "data query timeout modules packages file body traceparent maxResult signal retry";
+/** The shortest timeout of a service. A smaller number is probably meant in seconds. */
+const MIN_TIMEOUT_MS = 10;
 type RunRoute = "POST /api/runs/{container}";
 
 /** Returns the options. @throws {TypeError} if they are not an object, or one has another name */
@@ -53,6 +55,10 @@ export function runRequest(container: string, source: Source, options: RecordOpt
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError(
       `code must be a text, { task: "name" }, or null for a token with pinned code, not ${source instanceof Promise ? "a Promise: await it" : typeof source}`,
+    );
+  if (typeof options.timeout === "number" && !(options.timeout >= MIN_TIMEOUT_MS))
+    throw new TypeError(
+      `timeout as a number is in milliseconds, and at least ${MIN_TIMEOUT_MS}; for seconds write "${options.timeout}s", not ${options.timeout}`,
     );
   const { data, query, timeout, modules, packages, file, body, traceparent, maxResult } = options;
   const settings = { timeout: typeof timeout === "number" ? `${timeout}ms` : timeout, file, maxResult };

@@ -24,6 +24,12 @@ export function refuseFlagsOfNpm(environment: Readonly<Record<string, string | u
   });
   if (taken.length === 0) return;
   const command = script === "start" ? "npm start" : "npm run -s caisson";
+  // npm reads a flag such as --flag letter by letter, as -f -l -a -g, of which -f is --force.
+  if (taken.length === 1 && taken[0] === "--force") {
+    throw new ConfigError(
+      `npm has taken flags for itself, and has read a letter of one as --force; npm needs -- before the flags: ${command} -- ...`,
+    );
+  }
   throw new ConfigError(
     `npm has taken ${taken.join(", ")} for itself; npm needs -- before the flags: ${command} -- ${taken[0]} ...`,
   );

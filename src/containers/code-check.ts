@@ -11,7 +11,7 @@ import type { TokenChain } from "./token-quotas.ts";
  * token's containers. The check passes if there is no room for the guest, or if the guest fails for any other reason.
  *
  * @returns whether the code was parsed
- * @throws {Problem} `code_syntax`, `module_missing`
+ * @throws {Problem} `code_syntax`, `code_shape` of a module that exports no handler, `module_missing`
  */
 export async function checkCode(
   containers: Pick<ContainerManager, "reserve" | "release">,
@@ -40,7 +40,7 @@ export async function checkCode(
 }
 
 /** The faults of code that does not have to run. */
-const REPORTED: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["code_syntax", "module_missing"]);
+const REPORTED: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["code_syntax", "code_shape", "module_missing"]);
 
 function reserve(containers: Pick<ContainerManager, "reserve">, name: string, token: TokenChain): Reservation | null {
   try {

@@ -1,6 +1,7 @@
 import type { Evaluation } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
 import { isThenable } from "./promises.ts";
+import { tokensOf } from "./scan-tokens.ts";
 import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";
 import { classHint, functionShape } from "./shapes/function.ts";
 import type { Shape } from "./shapes/shape.ts";
@@ -20,6 +21,40 @@ export function outcomeOf(evaluation: Evaluation, value: unknown): Outcome {
   if (exports !== evaluation.exports || !isEmpty(exports)) return ofExport(exports);
   return ofHandler(value) ?? { shape: null, result: value };
 }
+
+/** What an export may begin with if it has a name. */
+const NAMED = /^(?:const|let|var|function|async|class|\{)$/;
+/** Words of code that may have a handler under another name. */
+const HANDLES = /^(?:default|fetch|exports)$/;
+
+/**
+ * Returns the fault of a module whose every run would fail, because it exports names only, and none of them is a handler; null if its
+ * text does not show that. Never throws.
+ */
+export function withoutHandler(text: string): CodeFault | null {
+  try {
+    const tokens = tokensOf(text);
+    if (!tokens) return null;
+    let name: string | null = null;
+    for (let index = 0; index < tokens.length; index += 1) {
+      const { kind, text: word, depth, startsLine } = tokens[index]!;
+      if (kind === "word" && HANDLES.test(word)) return null;
+      if (depth !== 0 || word !== "export" || !startsLine) continue;
+      const next = tokens[index + 1]?.text ?? "";
+      if (!NAMED.test(next)) return null;
+      name ??= next;
+    }
+    return name === null
+      ? null
+      : new CodeFault("code_shape", "the code exports names, and no default", { hint: NO_DEFAULT });
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
+}
+
+const NO_DEFAULT =
+  "Add a default export that a run calls: `export default (context) => value`, or an object with fetch(request, env, ctx).";
 
 function isEmpty(exports: unknown): boolean {
   // All keys: `__esModule` is often not enumerable.

@@ -1,7 +1,7 @@
 import type { CodeMessage } from "../wire/code-message.ts";
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
-import { outcomeOf } from "./code-outcome.ts";
+import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";
@@ -221,7 +221,11 @@ export class Code {
     if (fault) throw fault;
     whenSettled(
       parsed.parse(),
-      () => run.result("null"),
+      () => {
+        const lacking = withoutHandler(this.#texts.main);
+        if (lacking) run.fault(lacking.fault);
+        else run.result("null");
+      },
       (error) => run.fault(threwFault(error)),
     );
   }

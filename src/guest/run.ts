@@ -55,7 +55,7 @@ export interface Enterable {
   mayStall(hasSignal: boolean): boolean;
   /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
   emptyHint(value: unknown, run: Run): Emptied | null;
-  /** Returns a hint that says more than the hint of a result, because of the text of the code; null for none. Never throws. */
+  /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
   betterHint(hint: Emptied, run: Run): Emptied | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;

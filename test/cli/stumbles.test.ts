@@ -320,6 +320,12 @@ describe("a start that fails names the fix", () => {
       stderr,
       /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/,
     );
+    const letters = { npm_lifecycle_event: "caisson", npm_config_force: "true", npm_config_long: "true" };
+    const read = await command(["run", "x.js"], letters);
+    assert.match(
+      read.stderr,
+      /npm has taken flags for itself, and has read a letter of one as --force; npm needs -- before/,
+    );
     const help = await command(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
     assert.equal(help.code, 0);
   });

@@ -228,6 +228,7 @@ describe("a request", () => {
       [{ code: "1" }, {}, /pinned code, not object$/],
       [Promise.resolve("1"), {}, /pinned code, not a Promise: await it$/],
       ["1", 5, /the options must be an object: run\("acme"/],
+      ["1", { timeout: 5 }, /^timeout as a number is in milliseconds, .* for seconds write "5s", not 5$/],
       ["1", { signal: "x" }, /signal must be an AbortSignal/],
     ];
     for (const [code, options, message] of runs)

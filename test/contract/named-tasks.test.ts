@@ -229,6 +229,20 @@ describe("the code of a named task", () => {
     }
     const missing = 'import { nothing } from "data:text/javascript,export const a = 1"; export default nothing;';
     assertProblem(await put("unrun/imports", { code: missing }), 400, "code_syntax");
+    for (const code of [
+      "export const x = 1",
+      "import 'node:os';\nexport function a(): number { return 1 }\nexport { a as b }",
+    ]) {
+      const problem = assertProblem(await put("unrun/names", { code }), 400, "code_shape");
+      assert.match(problem.hint!, /^Add a default export that a run calls: `export default \(context\) => value`/);
+    }
+    for (const code of [
+      "export const x = 1; export { x as default }",
+      "export function fetch() { return new Response('x') }",
+      "return `\nexport const x = 1`",
+      "export * from 'node:os'",
+    ])
+      assert.equal((await put("unrun/handled", { code })).status < 300, true, code);
   });
 
   it("is stored without a check if there is no room for a guest, and its runs report the error", async () => {

@@ -25,7 +25,14 @@ const check = named(
     checked: z.boolean().meta({ description: "false if there was no room to parse the code; it may have an error" }),
     error: z
       .object({
-        code: z.enum(["code_syntax", "module_missing", "packages_forbidden", "packages_too_large", "request_invalid"]),
+        code: z.enum([
+          "code_syntax",
+          "code_shape",
+          "module_missing",
+          "packages_forbidden",
+          "packages_too_large",
+          "request_invalid",
+        ]),
         message: z.string(),
         hint: z.string().nullable(),
         at: POSITION.nullable(),
