@@ -22,6 +22,13 @@ interface Waiter extends PromiseWithResolvers<Taken>, Taker {}
 
 /** The delay before a refill. A spawn blocks for one or two milliseconds, and the run that took the spare goes first. */
 const REFILL_DELAY_MS = 10;
+/**
+ * A start takes as much processor time as the first import of a large package, so a refill waits for the first answer of guests that
+ * were taken as short a time ago as this, in milliseconds. On a machine with two processors the import takes twice the time otherwise.
+ */
+const FIRST_ANSWER_MS = 60;
+/** With fewer than this part of the wanted spares, a refill does not wait for first answers. */
+const ENOUGH_PART = 1 / 2;
 /** The time between attempts to refill after a start has failed, if no run waits. */
 const RETRY_MS = 1_000;
 /**
@@ -76,6 +83,8 @@ export class Pool {
   readonly #demand: Demand[] = [];
   /** The number of guests that each family has lately taken. */
   readonly #taken = new Map<object | null, number>();
+  /** The spares that were taken lately, oldest first. */
+  readonly #given: { readonly guest: Pick<Guest, "answered" | "ended">; readonly atMs: number }[] = [];
   readonly #waiting = new StartTurns<Waiter>();
   #starting = 0;
   #closed = false;
@@ -124,6 +133,7 @@ export class Pool {
       // The oldest spare is the warmest.
       const guest = this.#spares.shift()!;
       if (guest.ended) continue;
+      this.#given.push({ guest, atMs: this.#now() });
       this.#fillLater();
       return { guest, start: "new" };
     }
@@ -216,8 +226,17 @@ export class Pool {
     clearTimeout(this.#nextFill?.timer);
     const timer = setTimeout(() => {
       this.#nextFill = null;
-      this.fill();
+      if (this.#mayWait()) this.#fillLater();
+      else this.fill();
     }, delayMs);
     this.#nextFill = { timer, atMs };
+  }
+
+  /** Whether a refill would slow down first runs, and enough spares are left for other containers. */
+  #mayWait(): boolean {
+    const sinceMs = this.#now() - FIRST_ANSWER_MS;
+    while (this.#given.length > 0 && this.#given[0]!.atMs < sinceMs) this.#given.shift();
+    const isEnough = this.#waiting.count === 0 && this.#spares.length >= this.#wanted() * ENOUGH_PART;
+    return isEnough && this.#given.some(({ guest }) => guest.answered === 0 && !guest.ended);
   }
 }

@@ -141,6 +141,37 @@ describe("a pool", () => {
     assert.deepEqual(pool.take(NEW), { guest: ready[0], start: "new" });
   });
 
+  it("starts no guest while a spare that was taken a moment ago owes its first answer, if enough spares are left", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    let nowMs = 0;
+    const pass = (ms: number): void => {
+      for (let at = 0; at < ms; at += 10) {
+        nowMs += 10;
+        t.mock.timers.tick(10);
+      }
+    };
+    const { pool, launches } = makePool(t, 4, () => nowMs);
+    pool.fill();
+    const spares = [];
+    for (let n = 0; n < 4; n++) spares.push(await launches.succeed(t));
+    void pool.take(NEW);
+    pass(30);
+    assert.equal(launches.total, 4);
+    spares[0]!.answered = 1;
+    pass(10);
+    assert.equal(launches.total, 5, "it has answered");
+    await launches.succeed(t);
+    void pool.take(NEW);
+    pass(40);
+    assert.equal(launches.total, 5);
+    pass(40);
+    assert.equal(launches.total, 6, "it takes too long");
+    await launches.succeed(t);
+    for (let n = 0; n < 3; n++) void pool.take(NEW);
+    pass(10);
+    assert.equal(launches.total, 8, "one spare is left, and two may start at once");
+  });
+
   it("rejects one waiter for a start that failed, and continues for the others", async (t) => {
     const { pool, launches } = makePool(t, 0);
     const first = assert.rejects(async () => pool.take(NEW), /no more processes/);
