@@ -40,7 +40,7 @@ const OTHERWISE = /\barguments\b|\bnew\s*\.\s*target\b|<!--|-->|\\\r?\n/;
 const DOUBTFUL_AWAIT = /(?<![\w$#]|(?<!\.\.)\.|\bfor\s{1,9})await(?![\w$])(?![ \t]+[\w$"'])/g;
 /** Names for which Node explains that a module does not have them. */
 const COMMON_JS = /\b(?:module\.exports|exports\.\w)/;
-/** Every `export` and each static `import` must be found by these patterns at the start of its line. */
+/** Every `export` and each static `import` must be found by these patterns at the start of its line, or after an import. */
 const WORDS = /\b(?:export|import(?!\s*[(]))\b/g;
 const DEFAULT = /export default\b/y;
 /** A function or a class without a name. V8 gives it the name `default`. */
@@ -127,14 +127,18 @@ const QUOTES = /`|\/\*(?:[^]*?\*\/)?|[{}()[\]]/g;
 function statementsOf(text: string): number[] | null {
   const found: number[] = [];
   let read = 0;
+  /** The end of an import, after which another statement may follow on the same line. */
+  let end = 0;
   WORDS.lastIndex = 0;
   for (let match = WORDS.exec(text); match; match = WORDS.exec(text)) {
     const { index } = match;
-    const line = text.slice(text.lastIndexOf("\n", index - 1) + 1, index);
+    const line = text.slice(Math.max(text.lastIndexOf("\n", index - 1) + 1, end), index);
     if (found.length === MAX_STATEMENTS || !/^[ \t]*$/.test(line)) return null;
     if (!endsBetween(text.slice(read, index))) return null;
     read = index;
     found[found.length] = index;
+    const whole = text.startsWith("import", index) ? matchAt(IMPORT, text, index) : null;
+    if (whole) end = index + whole[0].length;
   }
   return found.length === 0 ? null : found;
 }
