@@ -3,6 +3,7 @@ import { posix } from "node:path";
 
 import { build, type BuildOptions, type Loader, type OnResolveArgs, type OnResolveResult, type Plugin } from "esbuild";
 
+import { artefactOfOne, withHelpers } from "./artefact-text.ts";
 import { MAX_ARTEFACT_BYTES } from "./build-messages.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { type Conditions, IMPORT, REQUIRE } from "./exports.ts";
@@ -57,7 +58,8 @@ export async function bundled(entries: readonly string[], modules: Modules): Pro
   const plugin = new InMemory(found, missingOf(entries, modules), modules);
   try {
     const { outputFiles } = await build({ ...OPTIONS, entryPoints: [ENTRY], plugins: [plugin.plugin] });
-    const { contents } = outputFiles![0]!;
+    const whole = withHelpers(outputFiles![0]!.contents);
+    const contents = plugin.only === null ? whole : artefactOfOne(plugin.only, whole);
     if (contents.length <= MAX_ARTEFACT_BYTES) return contents;
   } catch (error) {
     const messages = esbuildMessages(error);
@@ -102,12 +104,15 @@ class InMemory {
   /** The first failure that is not a message of esbuild. */
   failure: Failure | null = null;
   readonly plugin: Plugin;
+  /** The only entry, if nothing requires it. Then the bundle is its namespace, and no object with functions. */
+  readonly only: string | null;
   readonly #entries: readonly string[];
   readonly #missing: ReadonlyMap<string, readonly string[]>;
   readonly #modules: Modules;
   readonly #known: Map<string, Module> = new Map();
 
   constructor(entries: readonly string[], missing: ReadonlyMap<string, readonly string[]>, modules: Modules) {
+    this.only = entries.length === 1 && missing.size === 0 && !entries[0]!.startsWith(REQUIRED) ? entries[0]! : null;
     this.#entries = entries;
     this.#missing = missing;
     this.#modules = modules;
@@ -129,8 +134,8 @@ class InMemory {
 
   /** Returns the text of the synthetic entry, or of a module that imports one entry of the order. */
   #entryText(path: string): string {
-    if (path !== ENTRY) {
-      const entry = JSON.stringify(path.slice(0, -EXTENSION.length));
+    if (path !== ENTRY || this.only !== null) {
+      const entry = JSON.stringify(this.only ?? path.slice(0, -EXTENSION.length));
       // For a CommonJS module, a namespace has the members of `module.exports`, and it as the default.
       return `import * as namespace from ${entry}; export { namespace };`;
     }

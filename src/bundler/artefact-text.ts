@@ -1,0 +1,41 @@
+/**
+ * esbuild's helpers, and what replaces them. A first import of zod calls each of them several hundred times. They stand at the start of
+ * an artefact, before the text of any package.
+ */
+const HELPERS: readonly (readonly [string, string])[] = [
+  // Most functions have their name already. To read it takes a tenth of the time.
+  [
+    'var __name = (target, value) => __defProp(target, "name", { value, configurable: !0 });',
+    'var __name = (target, value) => target.name === value ? target : __defProp(target, "name", { value, configurable: !0 });',
+  ],
+  // V8 makes an object of which members were deleted a hash table, and adds no hidden class for each getter.
+  [
+    "var __export = (target, all) => {\n  for (var name in all)",
+    "var __export = (target, all) => {\n  target.a = target.b = 1, delete target.a, delete target.b;\n  for (var name in all)",
+  ],
+];
+/** The longest part of an artefact in which the helpers stand. */
+const MAX_HELPERS = 8_192;
+/** The first line of a module of a package. */
+const MODULE = "\n// npm:";
+
+/** Returns an artefact with other helpers. */
+export function withHelpers(artefact: Uint8Array): Buffer {
+  const bytes = Buffer.from(artefact.buffer, artefact.byteOffset, artefact.length);
+  const found = bytes.subarray(0, MAX_HELPERS).indexOf(MODULE);
+  const end = found < 0 ? 0 : found;
+  const replaced = HELPERS.reduce((text, [from, to]) => text.replace(from, () => to), bytes.toString("latin1", 0, end));
+  return Buffer.concat([Buffer.from(replaced, "latin1"), bytes.subarray(end)]);
+}
+
+/**
+ * Makes an artefact of the bundled module of its only entry, which exports the namespace of the entry. The module becomes a function, so
+ * that its modules need no functions of their own. As in Node, it is evaluated once, also if it throws.
+ */
+export function artefactOfOne(entry: string, bundled: Buffer): Buffer {
+  const head =
+    `module.exports = { __proto__: null, ${JSON.stringify(entry)}: { __proto__: null, import: ((found, fault) => () => { ` +
+    "if (fault) throw fault[0]; try { return found ??= $evaluate$().namespace; } catch (error) { throw fault = [error], error; } })() } };" +
+    "\nfunction $evaluate$() { const module = { exports: {} };\n";
+  return Buffer.concat([Buffer.from(head), bundled, Buffer.from("\nreturn module.exports; }\n")]);
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { describe, it } from "node:test";
+
+import { bundled } from "../../src/bundler/bundle.ts";
+import { Modules } from "../../src/bundler/modules.ts";
+import type { Package } from "../../src/bundler/unpacked.ts";
+
+type Entry = Readonly<Record<"import" | "require", () => Record<string, unknown>>>;
+
+/** Bundles packages of one file each. @param texts the file of each package by its name */
+async function bundle(entries: readonly string[], texts: Readonly<Record<string, string>>): Promise<string> {
+  const packages = new Map<string, Package>();
+  for (const [path, text] of Object.entries(texts)) {
+    const name = path.replace(/\/.*/, "");
+    const file = path.slice(name.length + 1);
+    const key = `${name}@1.0.0`;
+    const manifest = { name, main: file, sideEffects: false };
+    packages.set(key, {
+      ...{ key, name, version: "1.0.0", manifest, dependencies: new Map() },
+      files: new Map([[file, Buffer.from(text)]]),
+    });
+  }
+  const roots = new Map([...packages.values()].map(({ name, key }) => [name, key]));
+  return Buffer.from(await bundled(entries, new Modules(packages, roots))).toString();
+}
+
+function load(text: string): Record<string, Entry> {
+  const module = { exports: {} };
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- as the guest evaluates an artefact
+  new Function("module", "exports", "require", text)(module, module.exports, createRequire(import.meta.url));
+  return module.exports;
+}
+
+const COUNTER = `
+  globalThis.bundleTest = (globalThis.bundleTest ?? 0) + 1;
+  const error = () => 1;
+  export let count = 0;
+  export const add = () => { count += 1; };
+  export class Named {}
+  export const arrow = () => {};
+  export default function () {}
+  export { error };`;
+const OTHER = `const error = () => 2; export class Named {} export { error }; export default () => {};`;
+
+describe("an artefact", () => {
+  for (const [form, entries] of Object.entries({
+    "of one entry": ["counter"],
+    "of several entries": ["counter", "other", "common"],
+    "of an entry for both ways": ["counter", "require:counter"],
+  })) {
+    it(`${form} evaluates an entry at its first import, with live exports and the names of functions`, async () => {
+      Reflect.deleteProperty(globalThis, "bundleTest");
+      const texts = { "counter/index.mjs": COUNTER, "other/index.mjs": OTHER, "common/index.js": "exports.a = 1;" };
+      const loaded = load(await bundle(entries, texts));
+      assert.equal(Reflect.get(globalThis, "bundleTest"), undefined);
+      const namespace = loaded["counter"]!.import();
+      assert.equal(loaded["counter"]!.import()["add"], namespace["add"]);
+      (namespace["add"] as () => void)();
+      assert.equal(namespace["count"], 1);
+      assert.equal(Reflect.get(globalThis, "bundleTest"), 1);
+      const names = ["add", "Named", "arrow", "error", "default"];
+      assert.deepEqual(
+        names.map((name) => (namespace[name] as { name: string }).name),
+        names,
+      );
+      assert.deepEqual(Object.keys(namespace).toSorted(), ["Named", "add", "arrow", "count", "default", "error"]);
+    });
+
+    it(`${form} throws what an entry has thrown, and does not evaluate it again`, async () => {
+      Reflect.deleteProperty(globalThis, "bundleTest");
+      const thrower = `globalThis.bundleTest = (globalThis.bundleTest ?? 0) + 1; throw new RangeError("x" + globalThis.bundleTest);`;
+      const texts = {
+        "counter/index.mjs": `${thrower} export default 1;`,
+        "other/index.mjs": OTHER,
+        "common/index.js": "",
+      };
+      const { counter } = load(await bundle(entries, texts));
+      for (let count = 0; count < 2; count += 1) assert.throws(() => counter!.import(), /RangeError: x1/);
+    });
+  }
+
+  it("gives an import of CommonJS what Node gives", async () => {
+    const text = "exports.a = 1; exports.of = this === exports && typeof require;";
+    const { common } = load(await bundle(["common"], { "common/index.js": text }));
+    const { a, of, default: whole } = common!.import();
+    assert.deepEqual([a, of, whole], [1, "function", { a: 1, of: "function" }]);
+  });
+
+  it("has the fast helpers in the place of those of this esbuild", async () => {
+    const text = await bundle(["counter"], { "counter/index.mjs": COUNTER });
+    assert.match(text, /target\.name === value \? target/);
+    assert.match(text, /delete target\.b/);
+  });
+});
