@@ -1,6 +1,7 @@
 import type { CodeMessage } from "../wire/code-message.ts";
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
+import type { CacheOrder } from "../wire/package-message.ts";
 import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
@@ -83,7 +84,7 @@ export class Code {
   }
 
   #enter(run: Run): void {
-    if (this.#message.cachesPackages) answer(run, this.packages!.codeCache());
+    if (this.#message.cachesPackages) answer(run, this.packages!.cached(run.request().body as CacheOrder));
     else if (this.#message.parseOnly) this.#parse(run);
     else if (this.#shape) runShape(this.#shape, run);
     // Known code that is not a function is not executed again.

@@ -6,8 +6,11 @@ import { printable } from "./source-names.ts";
  * that names it, which the bundler writes: `// npm:zod@4.1.0/v4/core/parse.js`.
  */
 
-/** The first line of a module. The line numbers of the bundled text mean nothing to a reader, so only the name is shown. */
-const MODULE = /^\/\/ (npm:[^\s:]{1,1000})$/gm;
+/**
+ * The first line of a module. The line numbers of the bundled text mean nothing to a reader, so only the name is shown. The first line
+ * of the text has the head of the script, too.
+ */
+const MODULE = /^(?:\(function \(module, exports, require\) \{)?\/\/ (npm:[^\s:]{1,1000})$/gm;
 const UNKNOWN = "npm:packages";
 /** A longer name is cut. It bounds a stack. */
 const MAX_SHOWN = 160;

@@ -2,9 +2,17 @@ import { isAscii } from "node:buffer";
 import vm from "node:vm";
 
 import { packageSpecifier } from "../wire/npm-specifiers.ts";
+import {
+  type CacheOrder,
+  decodePackages,
+  SCRIPT_HEAD,
+  SCRIPT_PARAMETERS,
+  SCRIPT_TAIL,
+} from "../wire/package-message.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { requireInPackage } from "./own-require.ts";
 import { forgetPackageText, packageUrl, rememberPackageText } from "./package-frames.ts";
+import { calledFunctions, compileFunctions } from "./package-functions.ts";
 import { safeMap } from "./safe-map.ts";
 
 /**
@@ -34,16 +42,10 @@ const { isArray } = Array;
 const { create, defineProperty, freeze, hasOwn, keys } = Object;
 const isAsciiText = isAscii;
 const toText = uncurry(Buffer.prototype as Buffer, "toString");
-const readUInt32LE = uncurry(Buffer.prototype as Buffer, "readUInt32LE");
-const subarray = uncurry(Buffer.prototype as Buffer, "subarray");
-const copyOf = Buffer.from.bind(Buffer) as (bytes: Buffer) => Buffer;
-const { Script } = vm;
+const { compileFunction, Script } = vm;
 const runScript = uncurry(Script.prototype, "runInThisContext");
 const makeCache = uncurry(Script.prototype, "createCachedData");
 const getBuiltin = process.getBuiltinModule.bind(process);
-const LENGTH_BYTES = 4;
-const HEAD = "(function (module, exports, require) {";
-const TAIL = "\n})";
 const tag = Symbol.toStringTag;
 const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
 
@@ -51,12 +53,9 @@ const received = safeMap<number, Packages>();
 
 /** @param payload the payload of a `packages` frame */
 export function addPackages(id: number, payload: Buffer): void {
-  const end = LENGTH_BYTES + readUInt32LE(payload, 0);
-  const artefact = subarray(payload, LENGTH_BYTES, end);
+  const { script, cache } = decodePackages(payload);
   // A text of one byte per character takes half the memory. V8 keeps a long one outside of its heap.
-  const text = toText(artefact, isAsciiText(artefact) ? "latin1" : "utf8");
-  // Copied, because the bytes of the frame are reused.
-  received.set(id, new Packages(id, text, end < payload.length ? copyOf(subarray(payload, end)) : null));
+  received.set(id, new Packages(id, toText(script, isAsciiText(script) ? "latin1" : "utf8"), cache));
 }
 
 /** Returns the packages; throws if they were not sent. */
@@ -75,18 +74,20 @@ export function dropPackages(id: number): Packages | null {
 /** The packages of one artefact. */
 export class Packages {
   readonly id: number;
+  /** The text of the script. */
   readonly #text: string;
-  /** V8's code cache of the text; null if there is none, or when V8 has read it. */
-  #cache: Buffer | null;
+  /** The script that V8 has made from its code cache; null if there is none, or when it was executed. */
+  #script: vm.Script | null;
   #entries: Entries | null = null;
   /** What imports and calls of `require` have received, by entry. */
   readonly #namespaces: Record<string, object> = create(null) as Record<string, object>;
   readonly #required: Record<string, unknown> = create(null) as Record<string, unknown>;
 
+  /** @param cache V8's code cache of the script. Its bytes may be reused after this call. */
   constructor(id: number, text: string, cache: Buffer | null = null) {
     this.id = id;
-    this.#cache = cache;
     this.#text = text;
+    this.#script = cache && fromCache(id, text, cache);
     rememberPackageText(id, text);
   }
 
@@ -150,17 +151,12 @@ export class Packages {
   }
 
   /**
-   * Yields V8's code cache with all functions of the artefact, and evaluates none of them. A result of a generator is streamed,
-   * and may be longer than another result. A cache is code that V8 trusts, so
-   * call it only in a guest that has executed no submitted code and no package.
+   * Yields what an order asks for. A result of a generator is streamed, and may be longer than another result. A cache is code that
+   * V8 trusts, so only a guest that has executed no submitted code and no package may receive an order for a cache.
    */
-  *codeCache(): Generator<Buffer> {
-    const { setFlagsFromString } = getBuiltin("v8");
-    setFlagsFromString("--no-lazy");
-    const script = this.#compiled();
-    // The cache contains the flags, and is good for guests with the same flags only.
-    setFlagsFromString("--lazy");
-    yield makeCache(script);
+  *cached(order: CacheOrder): Generator<Buffer | string> {
+    if (order === "called") yield JSON.stringify(calledFunctions(packageUrl(this.id), () => this.#evaluateAll()));
+    else yield makeCache(order === null ? this.#compiledWhole() : this.#compiledWith(order));
   }
 
   #entry(entry: string): Entry | null {
@@ -169,20 +165,63 @@ export class Packages {
     return isArray(found) ? null : (found as Entry | null);
   }
 
-  #compiled(): vm.Script {
-    const cachedData = this.#cache;
-    this.#cache = null;
-    const options = { filename: packageUrl(this.id), importModuleDynamically };
-    return new Script(HEAD + this.#text + TAIL, cachedData ? { ...options, cachedData } : options);
+  /** Evaluates what each entry gives, whether it throws or not. */
+  #evaluateAll(): void {
+    for (const entry of this.entries) {
+      const { import: imported, require: required } = this.#entry(entry)!;
+      for (const evaluate of [imported, required]) {
+        try {
+          evaluate?.();
+        } catch {
+          // The import of a code will throw it.
+        }
+      }
+    }
+  }
+
+  #compiledWhole(): vm.Script {
+    const { setFlagsFromString } = getBuiltin("v8");
+    setFlagsFromString("--no-lazy");
+    const script = compiled(this.id, this.#text);
+    // The cache contains the flags, and is good for guests with the same flags only.
+    setFlagsFromString("--lazy");
+    return script;
+  }
+
+  #compiledWith(ends: readonly number[]): vm.Script {
+    // Only a text that is the body of a function is one function in the script. Any other could end it, and execute what follows.
+    compileFunction(this.#text.slice(SCRIPT_HEAD.length, -SCRIPT_TAIL.length), SCRIPT_PARAMETERS);
+    let script: vm.Script | null = null;
+    compileFunctions(packageUrl(this.id), this.#text, ends, () => {
+      script = compiled(this.id, this.#text);
+      runScript(script);
+    });
+    return script!;
   }
 
   /** Compiles the artefact and evaluates its outermost scope, which only defines the modules. */
   #loaded(): Entries {
     if (this.#entries) return this.#entries;
-    const evaluate = runScript(this.#compiled()) as EvaluateArtefact;
+    const script = this.#script ?? compiled(this.id, this.#text);
+    this.#script = null;
+    const evaluate = runScript(script) as EvaluateArtefact;
     const module = { exports: {} as unknown };
     evaluate(module, module.exports as object, requireInPackage);
     return (this.#entries = module.exports as Entries);
+  }
+}
+
+function compiled(id: number, text: string, cachedData?: Buffer): vm.Script {
+  const options = { filename: packageUrl(id), importModuleDynamically };
+  return new Script(text, cachedData ? { ...options, cachedData } : options);
+}
+
+/** @returns null for a text that V8 rejects. A run of a code will show why. */
+function fromCache(id: number, text: string, cache: Buffer): vm.Script | null {
+  try {
+    return compiled(id, text, cache);
+  } catch {
+    return null;
   }
 }
 

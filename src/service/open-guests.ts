@@ -7,7 +7,7 @@ import { probeGuests } from "../containers/guest/probe.ts";
 import type { TransformText } from "../containers/guest/transform-texts.ts";
 import { Pool } from "../containers/pool.ts";
 import { Watchdog } from "../containers/watch/watchdog.ts";
-import type { Egress } from "../egress/gateway.ts";
+import { type Egress, NO_EGRESS } from "../egress/gateway.ts";
 import type { SandboxOptions } from "../sandbox/local-sandbox.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "../sandbox/self-test/self-test.ts";
@@ -47,7 +47,7 @@ export async function openGuests(
   const guests = closers.adopt(new Set<Guest>(), endAll);
   const times = { wallMs: config.wallLimit, streamMs: config.streamLimit };
   const guestLimits = { ...times, ...resources };
-  const cacheGuest = (): Promise<Guest> => launchGuest(sandbox, guests, guestLimits, egress);
+  const cacheGuest = (): Promise<Guest> => launchGuest(sandbox, guests, guestLimits, NO_EGRESS);
   const caches = closers.adopt(new PackageCaches(cacheGuest), (open) => open.close());
   const helpers = { transform, cacheOf: caches.of.bind(caches) };
   const launches = new Launches();

@@ -21,7 +21,7 @@ export interface CodeMessage {
   lastValue?: boolean;
   /** The packages that the code may import, by the id of their frame. Absent if it names none. */
   packagesId?: number;
-  /** Whether a run answers with V8's code cache of the packages, as a stream. Neither the code nor a package is evaluated. */
+  /** Whether a run executes the `CacheOrder` in its body on the packages. The code is not evaluated. */
   cachesPackages?: boolean;
 }
 

@@ -27,8 +27,8 @@ export const TO_GUEST = {
   /** id: run. As `run`, for a request with OPTIONS. Only a fetch handler answers it; for other code the result is null. */
   preflight: 10,
   /**
-   * id: packages, a number of the service for this guest. Payload: u32, the length of their artefact; the artefact, the text of a
-   * CommonJS module; V8's code cache of it, or nothing. Sent once; codes refer to the packages by this id.
+   * id: packages, a number of the service for this guest. Payload: their script and V8's code cache of it, see `encodePackages`. Sent
+   * once; codes refer to the packages by this id.
    */
   packages: 11,
   /** id: packages. No payload. The guest may drop the packages; frames before this one have ended each code that names them. */

@@ -21,6 +21,7 @@ import {
   TO_GUEST,
   WINDOW_BYTES,
 } from "../../src/wire/messages.ts";
+import { encodePackages } from "../../src/wire/package-message.ts";
 
 /** The outcome of one run. */
 export interface Outcome {
@@ -153,11 +154,9 @@ export class GuestProcess {
   }
 
   /** Sends packages and returns their id. */
-  packages(artefact: Buffer, cache: Buffer = Buffer.alloc(0)): number {
+  packages(artefact: Buffer, cache: Buffer | null = null): number {
     const id = this.#nextId++;
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(artefact.length);
-    this.#outbox.push(bytesFrame(TO_GUEST.packages, id, length, artefact, cache));
+    this.#outbox.push(bytesFrame(TO_GUEST.packages, id, ...encodePackages(artefact, cache)));
     return id;
   }
 

@@ -320,7 +320,7 @@ describe("a code cache of packages", () => {
     const [first, other] = [await artefactOf(["marked"], texts[0]), await artefactOf(["marked"], texts[1])];
     await using maker = await GuestProcess.start();
     const id = maker.packages(first);
-    const { bytes, head } = await maker.run("", {}, { packagesId: id, cachesPackages: true });
+    const { bytes, head } = await maker.run("", { body: null }, { packagesId: id, cachesPackages: true });
     assert.equal(head?.status, 200);
     assert.equal(await maker.value("globalThis.evaluated ?? false"), false);
     await using user = await GuestProcess.start();
@@ -329,6 +329,38 @@ describe("a code cache of packages", () => {
     const mark = 'import { mark } from "marked"; export default mark()';
     assert.equal(await user.value(mark, {}, { packagesId: user.packages(other, bytes) }), "first");
     assert.equal(await user.value(`${mark};`, {}, { packagesId: user.packages(other) }), "other");
+  });
+
+  it("has the functions that an order names, which are those that an import calls", async () => {
+    const texts = ["first", "other"].map((mark) => ({
+      "marked@1.0.0/index.js": `globalThis.evaluated = true;
+        function now() { return "${mark}"; }
+        exports.now = now();
+        exports.later = function later() { return "${mark}"; };`,
+    }));
+    const [first, other] = [await artefactOf(["marked"], texts[0]), await artefactOf(["marked"], texts[1])];
+    await using lister = await GuestProcess.start();
+    const listed = lister.packages(first);
+    const { bytes: list } = await lister.run("", { body: "called" }, { packagesId: listed, cachesPackages: true });
+    const ends = JSON.parse(list.toString()) as number[];
+    await using maker = await GuestProcess.start();
+    const id = maker.packages(first);
+    const { bytes } = await maker.run("", { body: ends }, { packagesId: id, cachesPackages: true });
+    assert.equal(await maker.value("globalThis.evaluated ?? false"), false);
+    await using user = await GuestProcess.start();
+    const source = 'import { now, later } from "marked"; export default `${now} ${later()}`';
+    // The function that no import calls is compiled from the text.
+    assert.equal(await user.value(source, {}, { packagesId: user.packages(other, bytes) }), "first other");
+  });
+
+  it("is made without executing a text that ends the function around it", async () => {
+    await using maker = await GuestProcess.start();
+    for (const body of [null, [1, 40]]) {
+      const id = maker.packages(Buffer.from("}); globalThis.evaluated = true; (function () {"));
+      const { fault } = await maker.run("", { body }, { packagesId: id, cachesPackages: true });
+      assert.equal(fault === undefined, body === null);
+      assert.equal(await maker.value("globalThis.evaluated ?? false"), false);
+    }
   });
 
   it("that is damaged is ignored", async () => {

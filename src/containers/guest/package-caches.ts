@@ -1,11 +1,13 @@
 import { ByteCache } from "../../byte-cache.ts";
 import { Problem } from "../../errors.ts";
+import type { RunContext } from "../../wire/messages.ts";
+import type { CacheOrder } from "../../wire/package-message.ts";
 import { codeOf } from "./code-table.ts";
 import { collectStream } from "./collect-stream.ts";
 import type { Guest } from "./guest.ts";
 import type { CodePackages } from "./package-table.ts";
 
-/** The bytes of all caches: caches of some dozens of large packages. */
+/** The bytes of all caches: caches of some hundreds of packages. */
 const MAX_BYTES = 64 * 2 ** 20;
 /** A cache with all functions takes less than twice the bytes of its text. */
 const MAX_PER_BYTE = 4;
@@ -13,14 +15,22 @@ const MAX_PER_BYTE = 4;
 const LEAST_BYTES = 65_536;
 /** The artefacts whose cache could not be made, as far as they are remembered. */
 const MAX_FAILED = 1_000;
+/** The most functions that a cache names, and the longest JSON of their ends. */
+const MAX_FUNCTIONS = 20_000;
+const MAX_LIST_BYTES = 9 * MAX_FUNCTIONS;
+/** The longest time for the evaluation of packages. Without its result, the cache has all functions. */
+const EVALUATION_MS = 5_000;
 const OVER = new Problem("container_restarted", "the packages are compiled");
+const CONTEXT: RunContext = { runId: "cache", container: "cache", method: "POST", url: "http://cache/", headers: {} };
 
 /**
  * V8's code caches of artefacts, so that not every guest compiles the same text: that takes most of the time of the first
  * import of a large package.
  *
  * V8 trusts a cache, and a forged one could execute any machine code. So each is made by a guest that has executed no
- * submitted code, compiles the artefact without executing it, and then ends.
+ * submitted code, compiles the artefact without executing it, and then ends. A cache with all functions is three times as large as one
+ * with those that an import calls, and V8 reads all of it. Another guest evaluates the packages before, and reports only where these
+ * functions end: forged numbers make V8 compile other functions.
  */
 export class PackageCaches {
   readonly #start: () => Promise<Guest>;
@@ -55,9 +65,11 @@ export class PackageCaches {
     const { key, artefact } = packages;
     this.#isBusy = true;
     try {
-      const cache = await cacheOf(packages, await this.#start());
+      // Packages that throw, exit or never end have a cache too.
+      const called = await this.#called(packages).catch(() => null);
+      const cache = await streamed(packages, await this.#start(), called, MAX_PER_BYTE * artefact.length);
       // An artefact has one cache, so that the share of a family applies to none.
-      if (cache.length <= MAX_PER_BYTE * artefact.length) this.#caches.add(key, cache, cache.length, key);
+      this.#caches.add(key, cache, cache.length, key);
     } catch {
       // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
       this.#failed.add(key);
@@ -66,10 +78,22 @@ export class PackageCaches {
       this.#isBusy = false;
     }
   }
+
+  /** Returns the ends of the functions that imports of the packages call, as a guest reports them; null if it reports anything else. */
+  async #called(packages: CodePackages): Promise<number[] | null> {
+    const bytes = await streamed(packages, await this.#start(), "called", MAX_LIST_BYTES);
+    const ends: unknown = JSON.parse(bytes.toString("latin1"));
+    const isList = Array.isArray(ends) && ends.length <= MAX_FUNCTIONS && ends.every(isOffset);
+    return isList ? ends : null;
+  }
 }
 
-/** Lets a guest compile packages, and ends it. */
-async function cacheOf(packages: CodePackages, guest: Guest): Promise<Buffer> {
+function isOffset(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) > 0 && (value as number) < 2 ** 31;
+}
+
+/** Returns what a guest streams for an order, and ends the guest. */
+async function streamed(packages: CodePackages, guest: Guest, order: CacheOrder, maxBytes: number): Promise<Buffer> {
   try {
     const code = codeOf({
       source: Buffer.alloc(0),
@@ -78,14 +102,16 @@ async function cacheOf(packages: CodePackages, guest: Guest): Promise<Buffer> {
       packages,
       cachesPackages: true,
     });
-    const cache = Promise.withResolvers<Buffer>();
-    const listener = collectStream(cache, {
-      maxBytes: MAX_PER_BYTE * packages.artefact.length,
+    const answer = Promise.withResolvers<Buffer>();
+    const listener = collectStream(answer, {
+      maxBytes,
       grant: (bytes) => guest.grant(id, bytes),
-      fault: (lack) => new Error(`the guest sent ${lack} instead of a cache`),
+      fault: (lack) => new Error(`the guest sent ${lack} instead of a stream`),
     });
-    const id = guest.run(code, () => "{}", listener, performance.now());
-    return await cache.promise;
+    const context = JSON.stringify({ ...CONTEXT, body: order });
+    const options = order === "called" ? { timeoutMs: EVALUATION_MS } : {};
+    const id = guest.run(code, () => context, listener, performance.now(), options);
+    return await answer.promise;
   } finally {
     guest.end(OVER);
   }

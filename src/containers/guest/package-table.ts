@@ -1,5 +1,6 @@
 import { bytesFrame, headOfFrame } from "../../wire/frames.ts";
 import { TO_GUEST } from "../../wire/messages.ts";
+import { encodePackages } from "../../wire/package-message.ts";
 
 /** The packages that a code may import. */
 export interface CodePackages {
@@ -17,8 +18,6 @@ export type CacheOf = (packages: CodePackages) => Buffer | null;
 
 /** The maximum bytes of all artefacts that a guest holds: a quarter of its default memory. One artefact is always held. */
 const MAX_BYTES = 64 * 2 ** 20;
-
-const LENGTH_BYTES = 4;
 
 /** The packages that a guest holds. Each artefact is sent once, and then named by an id. The least recently used goes first. */
 export class PackageTable {
@@ -49,14 +48,9 @@ export class PackageTable {
     this.#byKey.set(key, added);
     this.#bytes += added.bytes;
     while (this.#bytes > MAX_BYTES && this.#byKey.size > 1) this.#forgetOldest();
-    const length = Buffer.allocUnsafe(LENGTH_BYTES);
-    length.writeUInt32LE(artefact.length);
-    const cache = this.#cacheOf(packages);
-    const parts = cache ? [length, artefact, cache] : [length, artefact];
-    this.#send(
-      headOfFrame(TO_GUEST.packages, added.id, LENGTH_BYTES + artefact.length + (cache?.length ?? 0)),
-      ...parts,
-    );
+    const parts = encodePackages(artefact, this.#cacheOf(packages));
+    const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    this.#send(headOfFrame(TO_GUEST.packages, added.id, bytes), ...parts);
     return added.id;
   }
 
