@@ -18,12 +18,16 @@ export function bytes(value: number): string {
 
 /** A duration of milliseconds: `0.4 ms`, `12 ms`, `3.2 s`, `5 min`. */
 export function duration(ms: number): string {
-  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 10) return `${tenths(ms)} ms`;
   if (ms < 1_000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 60_000) return `${tenths(ms / 1_000)} s`;
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
-  if (ms < 172_800_000) return `${(ms / 3_600_000).toFixed(1)} h`;
+  if (ms < 172_800_000) return `${tenths(ms / 3_600_000)} h`;
   return `${Math.round(ms / 86_400_000)} days`;
+}
+
+function tenths(value: number): string {
+  return value.toFixed(1).replace(/\.0$/, "");
 }
 
 /** A moment as the service writes it, in UTC, without what a reader does not need: `2026-11-23 10:00:00`. */
@@ -31,6 +35,11 @@ export function moment(text: string | number | null | undefined): string {
   if (text === null || text === undefined) return "never";
   const time = typeof text === "number" ? new Date(text * 1_000) : new Date(text);
   return Number.isNaN(time.getTime()) ? String(text) : time.toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** The time of day of a moment, in UTC: `10:00:00`. */
+export function clock(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 19);
 }
 
 /** How long ago a moment is: `12 s ago`. */

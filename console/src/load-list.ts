@@ -7,7 +7,9 @@ interface Page {
   readonly next: string | null;
 }
 
-interface State<Entry> {
+interface State<Entry, P> {
+  /** The page that was read last. */
+  readonly page: P | null;
   readonly entries: readonly Entry[];
   readonly next: string | null;
   readonly error: Error | null;
@@ -15,7 +17,7 @@ interface State<Entry> {
 }
 
 /** A list that grows by a page when its end comes into view. */
-export interface LoadedList<Entry> extends State<Entry> {
+export interface LoadedList<Entry, P = unknown> extends State<Entry, P> {
   readonly more: () => void;
   readonly reload: () => void;
 }
@@ -29,23 +31,23 @@ export function useList<Entry, P extends Page>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<P>,
   entriesOf: (page: P) => readonly Entry[],
   keys: readonly unknown[],
-): LoadedList<Entry> {
-  const state: Signal<State<Entry>> = useSignal<State<Entry>>(EMPTY);
+): LoadedList<Entry, P> {
+  const state: Signal<State<Entry, P>> = useSignal<State<Entry, P>>(EMPTY);
   const turn = useSignal(0);
   const stop = useSignal(new AbortController());
-  const load = async (from: State<Entry>): Promise<void> => {
+  const load = async (from: State<Entry, P>): Promise<void> => {
     const { signal } = stop.peek();
     state.value = { ...from, isLoading: true, error: null };
     try {
-      let { entries, next } = from;
+      let { entries, next, page } = from;
       for (let before = entries.length; entries.length === before;) {
-        const page = await read(next ?? undefined, signal);
+        page = await read(next ?? undefined, signal);
         if (signal.aborted) return;
         entries = [...entries, ...entriesOf(page)];
         next = page.next;
         if (next === null) break;
       }
-      state.value = { entries, next, error: null, isLoading: false };
+      state.value = { page, entries, next, error: null, isLoading: false };
     } catch (error) {
       if (signal.aborted) return;
       noticeRefusal(error);
@@ -67,4 +69,4 @@ export function useList<Entry, P extends Page>(
   };
 }
 
-const EMPTY = { entries: [], next: null, error: null, isLoading: true };
+const EMPTY = { page: null, entries: [], next: null, error: null, isLoading: true };

@@ -54,7 +54,12 @@ export function client(): Caisson {
 export async function restore(): Promise<void> {
   const kept = tabStorage.getItem(KEY);
   const given = tokenOfFragment();
-  if (kept !== null) await signIn(kept).catch(() => {});
+  if (kept !== null) {
+    await signIn(kept).catch((error: unknown) => {
+      noticeRefusal(error);
+      farewell.value ??= (error as Error).message;
+    });
+  }
   addEventListener("hashchange", () => void take(tokenOfFragment()));
   await take(given);
 }

@@ -85,6 +85,8 @@ describe("the console in Chromium", () => {
     await page.getByRole("button", { name: "Roll back" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.getByText("Version 3 has the content of version 1").waitFor();
+    await page.getByRole("textbox", { name: "Code of the task" }).getByText("for").waitFor();
+    assert.equal(await page.getByText("not saved yet").count(), 0);
     assert.deepEqual(await (await call("Grace")).json(), { hello: "Grace" });
     assert.deepEqual(tab.complaints, []);
   });
@@ -270,6 +272,11 @@ describe("every page", () => {
     await using tab = await openTab(browser, `${service.url}/#token=${shortLived}`);
     await tab.page.getByRole("alert").getByText("expired").waitFor();
     assert.ok(!tab.page.url().includes("token"));
+    assert.equal(await tab.page.evaluate("sessionStorage.length"), 0);
+    // Also a tab that is loaded again after its token has expired reports why.
+    await tab.page.evaluate(`sessionStorage.setItem("caisson.token", ${JSON.stringify(shortLived)})`);
+    await tab.page.reload();
+    await tab.page.getByRole("alert").getByText("expired").waitFor();
     assert.equal(await tab.page.evaluate("sessionStorage.length"), 0);
   });
 

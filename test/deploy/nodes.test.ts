@@ -300,7 +300,14 @@ describe(
       await openPlace(page, "runs?container=live", "Runs");
       await page.getByText(/^\d+ runs$/).waitFor();
       assert.equal(await page.getByText("did not answer").count(), 0);
+      await topology.nodes[1]!.signal("SIGKILL");
+      for (const name of ["Runs", "Errors", "Usage", "Overview"]) {
+        await openPage(page, name);
+        await page.getByText(/^1 node of 2 did not answer: its (runs|failures|counts) are missing here/).waitFor();
+      }
       assert.deepEqual(tab.complaints, []);
+      await topology.nodes[1]!.start();
+      await untilBoth();
     });
 
     it("cancel a run on another node, for a token that may", async () => {

@@ -98,7 +98,11 @@ function OpenByName() {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: "Container", cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a> },
+  {
+    title: "Container",
+    cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a>,
+    text: ({ container }) => container,
+  },
   {
     title: "State",
     cell: ({ suspended, running }) =>

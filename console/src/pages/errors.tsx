@@ -3,6 +3,7 @@ import { Content } from "../parts/content.tsx";
 import { FailureTable } from "../parts/failure-table.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Filter } from "../parts/filter.tsx";
+import { SilentNodes } from "../parts/silent-nodes.tsx";
 import { route, setQuery } from "../route.ts";
 import { client, onlyContainer } from "../session.ts";
 
@@ -30,14 +31,17 @@ export default function Errors() {
         />
       </div>
       <Content of={groups}>
-        {({ failures, complete }) => (
+        {({ failures, complete, next, nodes }) => (
           <>
             {failures.length === 0 ? (
               <p class="empty">No task failed in this time.</p>
             ) : (
               <FailureTable failures={failures} />
             )}
-            {!complete && <p class="notice">There are more failures than one answer counts. Choose a shorter time.</p>}
+            <SilentNodes of={nodes} what="failures" />
+            {!complete && next !== null && (
+              <p class="notice">There are more failures than one answer counts. Choose a shorter time.</p>
+            )}
           </>
         )}
       </Content>

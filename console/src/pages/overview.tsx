@@ -169,7 +169,7 @@ function Busiest({ entries }: { readonly entries: readonly Entry[] }) {
         <tbody>
           {busiest.map(({ container, runs, failed, cpuMs, durations }) => (
             <tr key={container}>
-              <td>
+              <td class="name" title={container}>
                 <a href={linkTo("containers", [container])}>{container}</a>
               </td>
               <td class="number">{count(runs)}</td>

@@ -2,6 +2,7 @@ import type { AnsweredRunRecord } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
+import { draftOf, keepDraft } from "../drafts.ts";
 import { EXAMPLES } from "../examples.ts";
 import { rangesOf } from "../package-ranges.ts";
 import { Code } from "../parts/code.tsx";
@@ -17,9 +18,8 @@ import { runWhenBuilt } from "../run-when-built.ts";
 import { can, client, noticeRefusal, onlyContainer, session } from "../session.ts";
 import { type Draft, encodedQuery, snippetsOf } from "../snippets.ts";
 import { useSyntaxCheck } from "../syntax-check.ts";
-import { tabStorage } from "../tab-storage.ts";
 
-const KEPT = "caisson.playground";
+const PLACE = "playground";
 /** The part of the result that must be in view after a run. */
 const LEAST_SHOWN_PX = 120;
 
@@ -36,7 +36,7 @@ export default function Playground() {
   const building = useSignal(false);
   const change = (changes: Partial<Draft>): void => {
     draft.value = { ...draft.value, ...changes };
-    tabStorage.setItem(KEPT, JSON.stringify(draft.value));
+    keepDraft(PLACE, draft.value);
   };
   const run = async (): Promise<void> => {
     if (running.value !== null) return;
@@ -94,7 +94,13 @@ export default function Playground() {
         </div>
       </div>
       <div class="columns">
-        <div class="fields">
+        <div
+          class="fields"
+          onKeyDown={(event) => {
+            // Also in the other fields. The editor has its own keys.
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.defaultPrevented) void run();
+          }}
+        >
           {onlyContainer.value === null && (
             <Field
               label="Container"
@@ -176,13 +182,14 @@ export default function Playground() {
 
 function firstDraft(): Draft {
   const asked = route.value.query.get("container");
-  const kept = tabStorage.getItem(KEPT);
   const only = onlyContainer.value;
   const example = EXAMPLES["body"]!;
-  const draft =
-    kept === null
-      ? { container: "demo", code: example.code, data: example.data!, query: "" }
-      : (JSON.parse(kept) as Draft);
+  const draft = (draftOf(PLACE) as Draft | null) ?? {
+    container: suggestions()[0] ?? "demo",
+    code: example.code,
+    data: example.data!,
+    query: "",
+  };
   return { ...draft, container: only ?? asked ?? draft.container };
 }
 

@@ -1,3 +1,7 @@
+import type { RunRecord } from "@caisson/client";
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+
 import { useAct } from "../act.ts";
 import { bytes, counted, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
@@ -11,9 +15,12 @@ import { Filter } from "../parts/filter.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { type ListedRun, RunTable } from "../parts/run-table.tsx";
 import { RunTail } from "../parts/run-tail.tsx";
+import { SilentNodes } from "../parts/silent-nodes.tsx";
 import { linkTo, route, setQuery } from "../route.ts";
 import { can, client, onlyContainer } from "../session.ts";
 
+/** How often a run that has not ended is read again. */
+const RUNNING_MS = 1_500;
 const STATUSES = [
   ...["ok", "threw", "syntax", "timeout", "blocked", "memory", "exited", "stalled", "called_back", "unserializable"],
   ...["too_large", "refused", "failed", "cancelled", "interrupted", "running"],
@@ -22,6 +29,7 @@ const STATUSES = [
 /** Runs, with filters and a live tail, or one run. */
 export default function Runs() {
   const { names, query } = route.value;
+  const revision = useSignal(0);
   const [container, run] = names;
   if (container !== undefined && run !== undefined) return <OneRun container={container} run={run} />;
   const filters = {
@@ -38,6 +46,11 @@ export default function Runs() {
       <div class="head">
         <h1>Runs</h1>
         <div class="actions">
+          {!isLive && (
+            <button type="button" onClick={() => revision.value++}>
+              Reload
+            </button>
+          )}
           <button type="button" aria-pressed={isLive} onClick={() => setQuery({ live: isLive ? "" : "1" })}>
             Live tail
           </button>
@@ -54,20 +67,28 @@ export default function Runs() {
           choices={{ "": "any", ...Object.fromEntries(STATUSES.map((each) => [each, each])) }}
           onChange={(value) => setQuery({ status: value })}
         />
-        <Choice
-          label="Since"
-          value={filters.since}
-          choices={{ "": "the beginning", "15m": "15 minutes", "1h": "an hour", "24h": "a day", "7d": "a week" }}
-          onChange={(value) => setQuery({ since: value })}
-        />
+        {!isLive && (
+          <Choice
+            label="Since"
+            value={filters.since}
+            choices={{ "": "the beginning", "15m": "15 minutes", "1h": "an hour", "24h": "a day", "7d": "a week" }}
+            onChange={(value) => setQuery({ since: value })}
+          />
+        )}
         <Filter label="Text in error, console" value={filters.q} onChange={(value) => setQuery({ q: value })} />
       </div>
-      {isLive ? <RunTail filters={filters} /> : <History filters={filters} />}
+      {isLive ? <RunTail filters={filters} /> : <History filters={filters} revision={revision.value} />}
     </>
   );
 }
 
-function History({ filters }: { readonly filters: Readonly<Record<string, string>> }) {
+interface HistoryProps {
+  readonly filters: Readonly<Record<string, string>>;
+  /** Changes when the reader wants to see the newest runs. */
+  readonly revision: number;
+}
+
+function History({ filters, revision }: HistoryProps) {
   const query = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ""));
   const list = useList(
     (cursor, signal) =>
@@ -75,11 +96,12 @@ function History({ filters }: { readonly filters: Readonly<Record<string, string
         .runs.list({ ...query, limit: 200, cursor }, { signal })
         .page(),
     ({ runs }) => runs as readonly ListedRun[],
-    [JSON.stringify(query)],
+    [JSON.stringify(query), revision],
   );
   return (
     <>
       {list.error !== null && <ErrorNote error={list.error} onRetry={list.reload} />}
+      <SilentNodes of={list.page?.nodes} what="runs" />
       {list.entries.length > 0 && <RunTable rows={list.entries} onEnd={list.more} />}
       {list.entries.length === 0 && !list.isLoading && list.error === null && (
         <p class="empty">No run matches. Silent successes are kept once per container and second.</p>
@@ -94,7 +116,18 @@ function History({ filters }: { readonly filters: Readonly<Record<string, string
 }
 
 function OneRun({ container, run }: { readonly container: string; readonly run: string }) {
-  const loaded = useLoad((signal) => client().runs.get(container, run, { signal }), [container, run]);
+  /** The record of a run that has ended does not change. */
+  const ended = useRef<RunRecord | null>(null);
+  const loaded = useLoad(
+    async (signal) => {
+      if (ended.current?.run === run) return ended.current;
+      const record = await client().runs.get(container, run, { signal });
+      if (record.status !== "running") ended.current = record;
+      return record;
+    },
+    [container, run],
+    RUNNING_MS,
+  );
   const act = useAct();
   const cancel = (): void => {
     void act.run(async () => {
@@ -117,9 +150,6 @@ function OneRun({ container, run }: { readonly container: string; readonly run: 
               Cancel
             </button>
           )}
-          <button type="button" onClick={loaded.reload}>
-            Reload
-          </button>
         </div>
       </div>
       <ActNote of={act} />

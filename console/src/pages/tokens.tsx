@@ -1,4 +1,5 @@
 import type { Token } from "@caisson/client";
+import { useSignal } from "@preact/signals";
 
 import { ago, ahead, count, counted, moment } from "../format.ts";
 import { useList } from "../load-list.ts";
@@ -15,13 +16,14 @@ import { client } from "../session.ts";
 export default function Tokens() {
   const { names, query } = route.value;
   const container = query.get("container") ?? "";
+  const issued = useSignal(0);
   if (names[0] !== undefined) return <OneToken jti={names[0]} />;
   return (
     <>
       <div class="head">
         <h1>Tokens</h1>
       </div>
-      <IssueToken container={container} />
+      <IssueToken container={container} onIssued={() => issued.value++} />
       <h2>Issued tokens</h2>
       <div class="filters">
         <Filter
@@ -30,12 +32,18 @@ export default function Tokens() {
           onChange={(value) => setQuery({ container: value })}
         />
       </div>
-      <Issued container={container} />
+      <Issued container={container} revision={issued.value} />
     </>
   );
 }
 
-function Issued({ container }: { readonly container: string }) {
+interface IssuedProps {
+  readonly container: string;
+  /** Changes when a token was issued. */
+  readonly revision: number;
+}
+
+function Issued({ container, revision }: IssuedProps) {
   const list = useList(
     (cursor, signal) =>
       client()
@@ -45,7 +53,7 @@ function Issued({ container }: { readonly container: string }) {
         )
         .page(),
     ({ tokens }) => tokens,
-    [container],
+    [container, revision],
   );
   return (
     <>

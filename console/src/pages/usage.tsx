@@ -8,6 +8,7 @@ import { ActNote } from "../parts/act-note.tsx";
 import { Content } from "../parts/content.tsx";
 import { Choice } from "../parts/field.tsx";
 import { Filter } from "../parts/filter.tsx";
+import { SilentNodes } from "../parts/silent-nodes.tsx";
 import { type Column, VirtualTable } from "../parts/virtual-table.tsx";
 import { route, setQuery } from "../route.ts";
 import { client, onlyContainer } from "../session.ts";
@@ -45,7 +46,7 @@ export default function Usage() {
       <div class="head">
         <h1>Usage</h1>
         <div class="actions">
-          <button type="button" onClick={() => void act.run(() => saveCsv(request))} disabled={act.isBusy}>
+          <button type="button" onClick={() => void act.run(() => saveCsv(request, container))} disabled={act.isBusy}>
             CSV
           </button>
         </div>
@@ -69,13 +70,17 @@ export default function Usage() {
         )}
       </div>
       <Content of={usage}>
-        {({ usage: all, truncated }) => {
-          const entries = container === "" ? all : all.filter((entry) => entry.container === container);
+        {({ usage: all, truncated, nodes }) => {
+          const entries = all.filter((entry) => isOf(entry.container, container));
           const rows = rowsOf(entries, by);
           return entries.length === 0 ? (
-            <p class="empty">No run in this time.</p>
+            <>
+              <SilentNodes of={nodes} what="counts" />
+              <p class="empty">No run in this time.</p>
+            </>
           ) : (
             <>
+              <SilentNodes of={nodes} what="counts" />
               <Suspense fallback={<div class="chart" />}>
                 <Chart label="Runs and errors over time" {...seriesOf(entries, from, range.step)} />
               </Suspense>
@@ -102,11 +107,20 @@ function nameOf({ container, task, token }: Entry, by: By): string {
   return `${container}, ${token ?? "without a token"}`;
 }
 
+/** Whether a container is the one that the filter names, or one of its pattern such as `acme-*`; an empty filter has all. */
+function isOf(container: string, filter: string): boolean {
+  if (filter.endsWith("*")) return container.startsWith(filter.slice(0, -1));
+  return filter === "" || container === filter;
+}
+
 /** Saves the counts as a file. @returns what was saved, and what it lacks */
-async function saveCsv(query: UsageQuery): Promise<string> {
+async function saveCsv(query: UsageQuery, container: string): Promise<string> {
   const { csv, truncated, nodes } = await client().usageCsv(query);
+  const [head, ...lines] = csv.split("\r\n");
+  // The container is the second cell, and its name needs no quotes.
+  const own = lines.filter((line) => isOf(line.split(",")[1] ?? "", container));
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+  link.href = URL.createObjectURL(new Blob([[head, ...own].join("\r\n")], { type: "text/csv" }));
   link.download = "usage.csv";
   link.click();
   // Some browsers read the text after this turn.

@@ -4,6 +4,7 @@ import { moment } from "../format.ts";
 import { useList } from "../load-list.ts";
 import { client } from "../session.ts";
 import { ErrorNote } from "./error-note.tsx";
+import { SilentNodes } from "./silent-nodes.tsx";
 import { TokenLink } from "./token-link.tsx";
 import { type Column, VirtualTable } from "./virtual-table.tsx";
 
@@ -22,6 +23,7 @@ export function Audit() {
   return (
     <>
       {list.error !== null && <ErrorNote error={list.error} onRetry={list.reload} />}
+      <SilentNodes of={list.page?.nodes} what="changes" />
       {list.entries.length > 0 && (
         <VirtualTable
           label="Audit"

@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 
@@ -13,10 +14,18 @@ interface ChartProps extends Series {
 
 const HEIGHT_PX = 240;
 const DAY_S = 86_400;
+/** The colours of a canvas do not change with the theme. */
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 /** A chart over time. The table below it on the page has the same figures for readers who do not see it. */
 export default function Chart({ label, times, lines }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
+  const isDark = useSignal(DARK.matches);
+  useEffect(() => {
+    const change = (): void => void (isDark.value = DARK.matches);
+    DARK.addEventListener("change", change);
+    return () => DARK.removeEventListener("change", change);
+  }, []);
   useEffect(() => {
     const box = place.current!;
     const styles = getComputedStyle(document.documentElement);
@@ -62,7 +71,7 @@ export default function Chart({ label, times, lines }: ChartProps) {
       observer.disconnect();
       chart.destroy();
     };
-  }, [JSON.stringify([times, lines])]);
+  }, [JSON.stringify([times, lines]), isDark.value]);
   return <div ref={place} class="chart" role="img" aria-label={label} />;
 }
 

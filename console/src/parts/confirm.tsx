@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 /** A destructive act that waits for its confirmation. */
@@ -12,6 +12,9 @@ interface Question {
 }
 
 const question = signal<Question | null>(null);
+
+/** Whether a question waits for its answer. */
+export const isAsking = computed(() => question.value !== null);
 
 /** Asks before a destructive act. @returns whether the reader confirms it */
 export function confirm(title: string, destroys: string, act: string): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { Usage } from "@caisson/client";
 import type { ComponentChildren } from "preact";
 import { lazy, Suspense } from "preact/compat";
 
@@ -7,6 +8,7 @@ import { linkTo } from "../route.ts";
 import { can, client } from "../session.ts";
 import { type Entry, hoursAgo, quantile, seriesOf, sumOf } from "../usage-sums.ts";
 import { Content } from "./content.tsx";
+import { SilentNodes } from "./silent-nodes.tsx";
 
 const Chart = lazy(() => import("./chart.tsx"));
 const EVERY_MS = 10_000;
@@ -23,11 +25,12 @@ export function DayOfRuns({ container, children }: DayOfRunsProps) {
   const usage = useLoad(readDay, [container], EVERY_MS);
   return (
     <Content of={usage}>
-      {({ from, usage: all }) => {
+      {({ from, usage: all, nodes }) => {
         const entries = container === null ? all : all.filter((entry) => entry.container === container);
         const total = sumOf(entries);
         return (
           <>
+            <SilentNodes of={nodes} what="counts" />
             <div class="cards">
               <Figure title="Runs" value={count(total.runs)} />
               <Figure title="Errors" value={count(total.failed)} note={share(total.failed, total.runs)} />
@@ -53,10 +56,9 @@ export function DayOfRuns({ container, children }: DayOfRunsProps) {
   );
 }
 
-async function readDay(signal: AbortSignal): Promise<{ readonly from: string; readonly usage: readonly Entry[] }> {
+async function readDay(signal: AbortSignal): Promise<Usage & { readonly from: string }> {
   const from = hoursAgo(24);
-  const { usage } = await client().usage({ by: "container", step: "hour", from }, { signal });
-  return { from, usage };
+  return { ...(await client().usage({ by: "container", step: "hour", from }, { signal })), from };
 }
 
 function Figure({ title, value, note }: { readonly title: string; readonly value: string; readonly note?: string }) {

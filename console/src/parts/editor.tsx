@@ -42,6 +42,8 @@ export default function Editor({
 }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
+  /** Whether the page, and not the reader, changes the text. */
+  const isReplaced = useRef(false);
   const calls = useRef({ onChange, onRun });
   calls.current = { onChange, onRun };
   useEffect(() => {
@@ -73,7 +75,7 @@ export default function Editor({
           EditorView.contentAttributes.of({ "aria-label": label }),
           keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) calls.current.onChange?.(update.state.doc.toString());
+            if (update.docChanged && !isReplaced.current) calls.current.onChange?.(update.state.doc.toString());
           }),
           THEME,
         ],
@@ -88,7 +90,10 @@ export default function Editor({
   useEffect(() => {
     const view = editor.current!;
     const text = view.state.doc.toString();
-    if (text !== value) view.dispatch({ changes: { from: 0, to: text.length, insert: value } });
+    if (text === value) return;
+    isReplaced.current = true;
+    view.dispatch({ changes: { from: 0, to: text.length, insert: value } });
+    isReplaced.current = false;
   }, [revision]);
   useEffect(() => {
     editor.current!.dispatch({ effects: setMarks.of({ source: "run", marks: mark === null ? [] : [mark] }) });

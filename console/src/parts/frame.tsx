@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
+import { forgetDrafts } from "../drafts.ts";
 import type { Page } from "../pages.ts";
 import { linkTo, route } from "../route.ts";
 import { session, setting, signOut } from "../session.ts";
@@ -50,8 +51,16 @@ export function Frame({ pages, current, container, children }: FrameProps) {
           ))}
         </nav>
         <div class="who">
-          <span class="quiet">{claims.admin ? "administrator" : (claims.description ?? "token")}</span>
-          <button type="button" onClick={() => signOut()}>
+          <span class="quiet" title={claims.description ?? undefined}>
+            {claims.admin ? "administrator" : (claims.description ?? "token")}
+          </span>
+          <button
+            type="button"
+            onClick={() => {
+              forgetDrafts();
+              signOut();
+            }}
+          >
             Sign out
           </button>
         </div>

@@ -23,8 +23,13 @@ interface Form {
   readonly description: string;
 }
 
+interface IssueTokenProps {
+  readonly container: string;
+  readonly onIssued: () => void;
+}
+
 /** A form that states in plain words what the new token may do. The token is shown once. */
-export function IssueToken({ container }: { readonly container: string }) {
+export function IssueToken({ container, onIssued }: IssueTokenProps) {
   const form = useSignal<Form>({ ...EMPTY, containers: container });
   const issued = useSignal<string | null>(null);
   const act = useAct();
@@ -36,6 +41,7 @@ export function IssueToken({ container }: { readonly container: string }) {
     void act.run(async () => {
       const { token } = await client().tokens.issue(request);
       issued.value = token;
+      onIssued();
       return "The token is shown once. Copy it now.";
     });
   };

@@ -1,7 +1,9 @@
 import { type AnsweredRunRecord, CaissonError, type Task } from "@caisson/client";
 import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
 import { useAct } from "../act.ts";
+import { draftOf, keepDraft } from "../drafts.ts";
 import { type Loaded, useLoad } from "../load.ts";
 import { rangesOf, rangesText } from "../package-ranges.ts";
 import { goTo, linkTo, route, setQuery } from "../route.ts";
@@ -76,7 +78,11 @@ interface TaskEditorProps extends OneTaskProps {
 }
 
 function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
-  const draft = useSignal<Draft>({});
+  const place = `task ${container}/${name}`;
+  const draft = useSignal<Draft>(draftOf(place) ?? {});
+  const isDirty = Object.keys(draft.value).length > 0;
+  useEffect(() => keepDraft(place, isDirty ? draft.value : null), [draft.value]);
+  const discards = useSignal(0);
   const tried = useSignal<AnsweredRunRecord | null>(null);
   const act = useAct();
   const calls = useLoad((signal) => readCalls(container, name, signal), [container, name], CALLS_MS);
@@ -155,11 +161,11 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
             <Code
               label="Code of the task"
               value={code}
-              revision={task?.etag ?? "new"}
+              revision={`${task?.etag ?? "new"} ${discards.value}`}
               mark={markOf(tried.value?.error ?? failed, act.error, code !== known.value)}
               fault={fault}
               onChange={(text) => change({ code: text })}
-              onRun={save}
+              onRun={can("run") ? dryRun : () => {}}
             />
           )}
           <Field
@@ -203,6 +209,21 @@ function TaskEditor({ container, name, task, onChange }: TaskEditorProps) {
               </button>
             )}
           </div>
+          {isDirty && task && (
+            <p class="quiet">
+              Your changes are not saved yet.{" "}
+              <button
+                type="button"
+                class="link"
+                onClick={() => {
+                  draft.value = {};
+                  discards.value++;
+                }}
+              >
+                Discard them
+              </button>
+            </p>
+          )}
           <ActNote of={act} />
           {tried.value !== null && <Outcome record={tried.value} />}
         </div>

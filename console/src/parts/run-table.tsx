@@ -2,6 +2,7 @@ import type { RunPage } from "@caisson/client";
 
 import { ago, duration, headOf } from "../format.ts";
 import { linkTo } from "../route.ts";
+import { can, onlyContainer } from "../session.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { type Column, VirtualTable } from "./virtual-table.tsx";
 
@@ -16,10 +17,11 @@ interface RunTableProps {
 
 /** Runs, each with a link to its record. */
 export function RunTable({ rows, onEnd, without = [] }: RunTableProps) {
+  const hidden: readonly string[] = onlyContainer.value === null ? without : ["Container", ...without];
   return (
     <VirtualTable
       label="Runs"
-      columns={COLUMNS.filter(({ title }) => !without.some((each) => each === title))}
+      columns={COLUMNS.filter(({ title }) => !hidden.includes(title))}
       rows={rows}
       keyOf={({ run }) => run}
       {...(onEnd === undefined ? {} : { onEnd })}
@@ -37,8 +39,23 @@ const COLUMNS: readonly Column<ListedRun>[] = [
       </a>
     ),
   },
-  { title: "Container", cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a> },
-  { title: "Task", cell: ({ task }) => task ?? <span class="quiet">code</span> },
+  {
+    title: "Container",
+    cell: ({ container }) => <a href={linkTo("containers", [container])}>{container}</a>,
+    text: ({ container }) => container,
+  },
+  {
+    title: "Task",
+    cell: ({ container, task }) =>
+      task === null ? (
+        <span class="quiet">code</span>
+      ) : can("tasks") ? (
+        <a href={linkTo("tasks", [container, task])}>{task}</a>
+      ) : (
+        task
+      ),
+    text: ({ task }) => task ?? "",
+  },
   { title: "Started", cell: ({ startedAt }) => <span title={startedAt}>{ago(startedAt)}</span> },
   { title: "Took", isNumber: true, cell: ({ ms }) => (ms?.run == null ? "" : duration(ms.run)) },
   {

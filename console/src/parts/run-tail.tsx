@@ -2,7 +2,7 @@ import type { ContainerEvent } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { duration, headOf } from "../format.ts";
+import { clock, duration, headOf } from "../format.ts";
 import { linkTo } from "../route.ts";
 import { client } from "../session.ts";
 import { StatusBadge } from "./status-badge.tsx";
@@ -14,7 +14,7 @@ const DRAW_MS = 100;
 
 const ONE = /^\w[\w.@-]*$/;
 
-type Shown = ContainerEvent & { readonly number: number };
+type Shown = ContainerEvent & { readonly number: number; readonly at: number };
 
 type Filters = Readonly<Record<string, string>>;
 
@@ -41,7 +41,7 @@ export function RunTail({ filters }: { readonly filters: Filters }) {
       try {
         const ofAll = container === "" || (await hasSeveralNodes(stop.signal));
         for await (const event of ofAll ? runs.followAll(options) : runs.follow(container, options)) {
-          waiting = [...waiting.slice(1 - MOST_EVENTS), { ...event, number: number++ }];
+          waiting = [...waiting.slice(1 - MOST_EVENTS), { ...event, number: number++, at: Date.now() }];
         }
       } catch (error) {
         if (!stop.signal.aborted) state.value = (error as Error).message;
@@ -94,12 +94,13 @@ function has(text: string, part: string): boolean {
   return text.toLowerCase().includes(part.toLowerCase());
 }
 
-function TailEvent({ event, isOfOne }: { readonly event: ContainerEvent; readonly isOfOne: boolean }) {
+function TailEvent({ event, isOfOne }: { readonly event: Shown; readonly isOfOne: boolean }) {
   if (event.type === "lost") return <pre class="lost">{event.detail}</pre>;
   const { container, run } = event.type === "console" ? event : event.record;
   return (
     <>
       <span class="from">
+        <span class="quiet">{clock(event.at)}</span>{" "}
         {!isOfOne && <a href={linkTo("containers", [container])}>{container}</a>}{" "}
         <a class="mono" href={linkTo("runs", [container, run])} title={run}>
           {run.slice(run.indexOf("-") + 1)}

@@ -8,6 +8,8 @@ export interface Column<T> {
   /** Whether the column takes the room that is left, and cuts its text. */
   readonly isWide?: boolean;
   readonly cell: (row: T) => ComponentChildren;
+  /** The whole text of a cell that is not a text, because a long one is cut. */
+  readonly text?: (row: T) => string;
 }
 
 interface VirtualTableProps<T> {
@@ -64,13 +66,13 @@ export function VirtualTable<T>({ label, columns, rows, keyOf, onEnd }: VirtualT
   );
 }
 
-function Cell<T>({ column: { isNumber, isWide, cell }, row }: { readonly column: Column<T>; readonly row: T }) {
+function Cell<T>({ column: { isNumber, isWide, cell, text }, row }: { readonly column: Column<T>; readonly row: T }) {
   const content = cell(row);
   return (
     // A text that is cut can be read in the title.
     <td
       class={isNumber ? "number" : isWide ? "wide" : undefined}
-      title={typeof content === "string" ? content : undefined}
+      title={typeof content === "string" ? content : text?.(row)}
     >
       {content}
     </td>
