@@ -110,6 +110,18 @@ describe("a run that something may still end", () => {
     assert.equal((await service.run("fetches", code)).text, '"late"');
   });
 
+  it("that reaches its timeout has a hint about the server that it waited for", async () => {
+    // Node loads its HTTP client at the first fetch, which may take as long as the timeout.
+    await service.run("unanswered", "globalThis.kept = await fetch('data:,1'); return 1");
+    const answer = await service.request("POST", "/api/runs/unanswered", {
+      body: `return await (await fetch(${JSON.stringify(server.url)})).text()`,
+      query: { timeout: "1500ms" },
+    });
+    const { status, error } = answer.json() as Recorded;
+    assert.equal(status, "timeout");
+    assert.match(error!.hint, /A connection was open: perhaps its server did not answer\. fetch\(url, \{ signal/);
+  });
+
   it("is not ended as stalled while it waits for its abort", async () => {
     const code = `(context) => new Promise((done) => {
       context.signal.addEventListener("abort", () => { console.log("aborted"); done(1); }) })`;
