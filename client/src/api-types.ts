@@ -478,6 +478,8 @@ export type RunPage = {
   /** whether the disk keeps records */
   history: "kept" | "off" | "unavailable";
   nodes: Nodes;
+  /** what was probably meant, if the page has no runs */
+  hint?: string | undefined;
 };
 
 export type FailureGroups = {

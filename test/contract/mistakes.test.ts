@@ -525,6 +525,8 @@ describe("a query", () => {
     );
     assert.equal(await hintOf("POST", "/api/run/acme/hook?timeout=5"), undefined);
     assert.match((await hintOf("GET", "/api/runs?status=failed")) ?? "", /threw, called_back, .*\/api\/failures/);
+    const none = (await service.request("GET", "/api/runs?status=failed")).json() as { hint?: string };
+    assert.match(none.hint ?? "", /^The status failed is a fault of the service\./);
     assert.equal(await hintOf("GET", "/api/runs?status=failed,memory"), undefined);
     assert.match((await hintOf("GET", "/api/runs/e506c653c0d4-2")) ?? "", /the id of a run/);
     assert.match((await hintOf("GET", "/api/runs/events")) ?? "", /\{container\}\/events/);

@@ -68,9 +68,10 @@ function runPage(call: Call, query: RunQuery, reading: Reading, dependencies: Ap
     const { runs, next, omitted, history } = page;
     const { text: entries, count } = await entriesText(runs, ({ entry }) => entry(), family);
     const last = count < runs.length ? runs[count - 1]! : next;
-    const more = { next: last && textOf(last), omitted, history, nodes };
     const isWhole = omitted === 0 && !FILTERED.test(call.env.incoming.url!);
-    return listing("runs", entries, more, runs.length === 0 ? await hintOfNone(query, isWhole, dependencies) : []);
+    const hint = runs.length === 0 ? await hintOfNone(query, isWhole, dependencies) : null;
+    const more = { next: last && textOf(last), omitted, history, nodes, ...(hint !== null && { hint }) };
+    return listing("runs", entries, more, hint === null ? [] : ["Caisson-Hint", hint]);
   });
 }
 
@@ -116,17 +117,13 @@ async function hintOfNone(
   { statuses, container }: RunQuery,
   isWhole: boolean,
   dependencies: ApiDependencies,
-): Promise<readonly string[]> {
-  if (statuses?.length === 1 && statuses[0] === "failed") return ["Caisson-Hint", FAILED];
+): Promise<string | null> {
+  if (statuses?.length === 1 && statuses[0] === "failed") return FAILED;
   if (container === "events")
-    return [
-      "Caisson-Hint",
-      "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container.",
-    ];
-  if (container === null) return [];
-  if (!isRunId(container))
-    return isWhole && (await isUnknown(container, dependencies)) ? ["Caisson-Hint", UNKNOWN] : [];
-  return ["Caisson-Hint", "This is the id of a run: GET /api/runs/{container}/{run} returns its record."];
+    return "GET /api/events follows all runs, and GET /api/runs/{container}/events those of a container.";
+  if (container === null) return null;
+  if (!isRunId(container)) return isWhole && (await isUnknown(container, dependencies)) ? UNKNOWN : null;
+  return "This is the id of a run: GET /api/runs/{container}/{run} returns its record.";
 }
 
 async function isUnknown(container: string, { policies, tasks }: ApiDependencies): Promise<boolean> {

@@ -94,6 +94,7 @@ export const RUN_PAGE_SCHEMA: z.ZodType = named(
     omitted: z.int().meta({ description: "runs that are in no answer, because their share of the disk was used up" }),
     history,
     nodes: NODES,
+    hint: z.string().exactOptional().meta({ description: "what was probably meant, if the page has no runs" }),
   }),
 );
 export const FAILURE_GROUPS: z.ZodType = named(
