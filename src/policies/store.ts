@@ -29,6 +29,9 @@ export const NO_POLICY: ContainerPolicy = Object.freeze({
   suspended: null,
 });
 
+/** Whether a container is included in a list. */
+export type PolicyFilter = (container: string, policy: ContainerPolicy) => boolean;
+
 /** Computes the policy after a change. It returns the same object if nothing changes. It may be called again. */
 export type PolicyChange = (before: ContainerPolicy) => ContainerPolicy;
 
@@ -55,11 +58,13 @@ export interface PolicyStore {
     by: string,
   ): Promise<{ readonly before: ContainerPolicy; readonly after: ContainerPolicy }>;
   /**
-   * Returns the first `count` containers after `after` that have a policy, sorted by UTF-16 code units.
+   * Returns the first `count` containers after `after` that have a policy, sorted by UTF-16 code units. There may be thousands, so it
+   * looks at them in slices.
    *
    * @param filter whether a container is included; without it, all are included
+   * @param holder the `holder` argument of `nextTurn`
    */
-  containers(after: string, count: number, filter?: (container: string, policy: ContainerPolicy) => boolean): string[];
+  containers(after: string, count: number, filter?: PolicyFilter, holder?: string): Promise<string[]>;
   /** Calls each listener after a suspended container has changed, on this node or another. It may be called again. */
   onSuspended(listener: (container: string, suspension: Suspension) => void): void;
   close(): Promise<void> | void;

@@ -17,6 +17,7 @@ import {
   authenticate,
   type Call,
   json,
+  jsonText,
   lastSegment,
   resource,
 } from "./route.ts";
@@ -42,7 +43,7 @@ export function serveContainers(api: Api, dependencies: ApiDependencies): void {
           label: filter = null,
         } = readQuery(call.env.incoming.url!, LABELLED_PAGE);
         requireVerb(caller.claims, "issue", "listing containers");
-        return json(200, await containerPage({ after, count, filter }, caller, dependencies));
+        return jsonText(200, await containerPage({ after, count, filter }, caller, dependencies));
       },
     },
     { GET: LABELLED_PAGE },

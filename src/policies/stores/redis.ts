@@ -1,7 +1,14 @@
 import { Problem } from "../../errors.ts";
-import { Page } from "../../limits/page.ts";
 import type { Feed, Topic } from "../../redis/feed.ts";
-import { type ContainerPolicy, NO_POLICY, type PolicyChange, type PolicyStore, type Suspension } from "../store.ts";
+import { selectContainers } from "../select-containers.ts";
+import {
+  type ContainerPolicy,
+  NO_POLICY,
+  type PolicyChange,
+  type PolicyFilter,
+  type PolicyStore,
+  type Suspension,
+} from "../store.ts";
 import { isEmpty, isSame, policyOf, storedPolicy } from "../stored-policy.ts";
 
 const POLICIES = "policies";
@@ -56,15 +63,9 @@ export class RedisPolicyStore implements PolicyStore, Topic {
     throw new Problem("overloaded", "other callers keep changing the container", { retryAfterMs: 1_000 });
   }
 
-  containers(
-    after: string,
-    count: number,
-    filter: (container: string, policy: ContainerPolicy) => boolean = () => true,
-  ): string[] {
+  async containers(after: string, count: number, filter?: PolicyFilter, holder?: string): Promise<string[]> {
     this.#shared.mustBeFresh();
-    const page = new Page(after, count);
-    for (const [container, { policy }] of this.#policies) if (filter(container, policy)) page.add(container);
-    return page.names();
+    return await selectContainers(this.#entries(), after, count, filter, holder);
   }
 
   onSuspended(listener: (container: string, suspension: Suspension) => void): void {
@@ -73,6 +74,10 @@ export class RedisPolicyStore implements PolicyStore, Topic {
 
   /** Does nothing, because the opener of the feed closes it. */
   close(): void {}
+
+  *#entries(): Generator<readonly [string, ContainerPolicy]> {
+    for (const [container, { policy }] of this.#policies) yield [container, policy];
+  }
 
   get #shared(): Feed {
     if (this.#feed === null) throw new TypeError("the policies are not attached to a feed");

@@ -1,7 +1,14 @@
 import { type Database, type DatabaseDefinition, openDatabase } from "../../database.ts";
 import { Problem } from "../../errors.ts";
-import { Page } from "../../limits/page.ts";
-import { type ContainerPolicy, NO_POLICY, type PolicyChange, type PolicyStore, type Suspension } from "../store.ts";
+import { selectContainers } from "../select-containers.ts";
+import {
+  type ContainerPolicy,
+  NO_POLICY,
+  type PolicyChange,
+  type PolicyFilter,
+  type PolicyStore,
+  type Suspension,
+} from "../store.ts";
 import { isEmpty, isSame, policyOf, storedPolicy } from "../stored-policy.ts";
 
 /** Stores policies in memory and in a database of the data folder, which only this process uses. */
@@ -48,14 +55,8 @@ export class SqlitePolicyStore implements PolicyStore {
     return { before, after };
   }
 
-  containers(
-    after: string,
-    count: number,
-    filter: (container: string, policy: ContainerPolicy) => boolean = () => true,
-  ): string[] {
-    const page = new Page(after, count);
-    for (const [container, policy] of this.#policies) if (filter(container, policy)) page.add(container);
-    return page.names();
+  containers(after: string, count: number, filter?: PolicyFilter, holder?: string): Promise<string[]> {
+    return selectContainers(this.#policies, after, count, filter, holder);
   }
 
   onSuspended(listener: (container: string, suspension: Suspension) => void): void {
