@@ -15,6 +15,8 @@ const GROUPS = ["caisson-guest-", "caisson-guests-", "caisson-last-", "caisson-s
 const CGROUPS = "/sys/fs/cgroup";
 const OWN_MOUNTS = readlinkSync("/proc/self/ns/mnt");
 const BUFFER = Buffer.alloc(2 ** 16);
+/** A process that started earlier is of no home that this process has made. */
+const OWN_START = startOf(readFileSync("/proc/self/stat", "latin1"));
 
 /** A process that belongs to a service, by its id on the host. */
 export interface Trace {
@@ -101,8 +103,9 @@ export class Trail {
   #trace(pid: number): Trace | null {
     const read = (file: string): string => orEmpty(() => readText(`/proc/${pid}/${file}`));
     const link = (name: string): string => orEmpty(() => readlinkSync(`/proc/${pid}/${name}`));
-    // Most processes of a machine are threads of its kernel, and each check costs five files.
-    if (!isAlive(read("stat"))) return null;
+    // Most processes of a machine are threads of its kernel or older than this test, and each check costs six files.
+    const first = read("stat");
+    if (!isAlive(first) || startOf(first) < OWN_START) return null;
     const [command, environment] = [read("cmdline"), read("environ")];
     const links = [link("root"), link("cwd")];
     // A process without a separate namespace has the mounts of this process.
@@ -119,7 +122,7 @@ export class Trail {
     const isGuest = isFirst || isConfined;
     const kind =
       isStub || (isFirst && isBubblewrap) ? "unborn" : isGuest ? "guest" : isBubblewrap ? "bwrap" : "service";
-    return { pid, kind, key: `${pid}-${fieldsOf(stat)[19]}` };
+    return { pid, kind, key: `${pid}-${startOf(stat)}` };
   }
 }
 
@@ -161,6 +164,11 @@ function orEmpty<Result>(read: () => Result): Result | "" {
 function isAlive(stat: string): boolean {
   const [state, , , , , , flags] = fieldsOf(stat);
   return stat !== "" && state !== "Z" && state !== "X" && (Number(flags) & KERNEL_THREAD) === 0;
+}
+
+/** Returns the start of a process in clock ticks since the start of the machine. */
+function startOf(stat: string): number {
+  return Number(fieldsOf(stat)[19]);
 }
 
 /** Returns the fields of `/proc/PID/stat` from the state on. The name before it may contain any character. */
