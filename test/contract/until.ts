@@ -1,4 +1,7 @@
 const STEP_MS = 20;
+const LONGEST_STEP_MS = 100;
+/** The pause after a check, as a multiple of its duration: a check that starts runs or reads all of /proc takes processor time. */
+const PAUSES = 3;
 
 /** Polls until the condition holds. @throws {Error} if it does not hold in time */
 export async function until(
@@ -7,9 +10,12 @@ export async function until(
   timeoutMs: number = 20_000,
 ): Promise<void> {
   const giveUpMs = performance.now() + timeoutMs;
-  while (!(await holds())) {
-    if (performance.now() > giveUpMs) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
-    await pause(STEP_MS);
+  for (;;) {
+    const startMs = performance.now();
+    if (await holds()) return;
+    const nowMs = performance.now();
+    if (nowMs > giveUpMs) throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+    await pause(Math.min(Math.max(STEP_MS, PAUSES * (nowMs - startMs)), LONGEST_STEP_MS));
   }
 }
 
