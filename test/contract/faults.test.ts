@@ -24,11 +24,7 @@ let unhurried: Service;
 let unblocked: Service;
 
 function startWith(limits: object): Promise<Service> {
-  return startService([
-    "--pool",
-    "1",
-    ...Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]),
-  ]);
+  return startService(Object.entries(limits).flatMap(([name, value]) => [`--${name}-limit`, String(value)]));
 }
 
 before(async () => {

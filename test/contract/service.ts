@@ -203,8 +203,11 @@ export function caisson(home: Home, ...words: readonly string[]): ChildProcess {
 
 /** A step that takes milliseconds on an idle machine takes seconds on one that runs other tests. */
 const LONG_STEPS = ["--block-limit", "20s"];
-/** Each spare guest takes processor time at the start of a service, and most tests use one container at a time. */
-const SMALL_POOL = ["--pool", "1"];
+/**
+ * Each guest takes processor time at its start, and a service with a pool ends with up to eight spares that no test has used. The
+ * tests of what a pool changes have one.
+ */
+const NO_POOL = ["--pool", "0"];
 
 /**
  * Flags for most tests, which use more container names than a tenant may, and more tokens than a client has. Flags
@@ -222,7 +225,7 @@ function launch(flags: readonly string[], home: Home): ChildProcess {
     ...MANY_CONTAINERS,
     ...(flags.includes("--auth-limit") ? [] : MANY_CHECKS),
     ...(flags.includes("--block-limit") ? [] : LONG_STEPS),
-    ...(flags.includes("--pool") ? [] : SMALL_POOL),
+    ...(flags.includes("--pool") ? [] : NO_POOL),
     ...flags,
   );
 }
