@@ -50,6 +50,9 @@ const CHECK = ["npm", "run", "-s", "check"];
 const GIVING_WAY = ["nice", "-n", "19"];
 const IS_LONG = process.env["LONG"] === "1";
 
+/** The maximum number of files in one process that share a service: together they must end within the time of a job. */
+const SHARERS = 10;
+
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
 /** The maximum time of a test, and of a file. Randomized tests that run for longer need more. The test of this script sets a short time. */
@@ -174,9 +177,23 @@ function plan(): Plan {
   const others = chosen.filter((file) => !quiet.has(file)).map((file) => ({ name: file, files: [file] }));
   const pure = together.length > 0 ? [{ name: `${together.length} files in one process`, files: together }] : [];
   const alone = others.filter(({ name }) => lone.has(name));
-  const concurrent = others.filter(({ name }) => !lone.has(name));
+  const concurrent = withSharedServices(others.filter(({ name }) => !lone.has(name)));
   const attacks = concurrent.length > 0 ? (alone.find(({ name }) => name === ATTACKS) ?? null) : null;
   return { concurrent, attacks, alone: alone.filter((job) => job !== attacks), pure };
+}
+
+/** Replaces the jobs of files in one folder that share a service by jobs of several files. */
+function withSharedServices(jobs: readonly Job[]): Job[] {
+  const sharing = jobs.filter(({ name }) => /\bshareService\(/.test(readFileSync(path.join(root, name), "utf8")));
+  const folders = Map.groupBy(sharing, ({ name }) => path.dirname(name));
+  const groups = [...folders].flatMap(([folderName, ofFolder]) => {
+    const parts = Math.ceil(ofFolder.length / SHARERS);
+    return Array.from({ length: parts }, (_, at) => {
+      const files = ofFolder.filter((__, index) => index % parts === at).flatMap((job) => job.files);
+      return { name: files.length === 1 ? files[0]! : `${files.length} files of ${folderName}, part ${at + 1}`, files };
+    });
+  });
+  return [...jobs.filter((job) => !sharing.includes(job)), ...groups];
 }
 
 /** Leaves out most of the sampled files, other ones in each run. */

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { pause, until } from "./until.ts";
 
 const LONGEST_MS = 5_000;
@@ -12,7 +12,7 @@ const LONGEST_MS = 5_000;
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -5,13 +5,13 @@ import type { RunRecord } from "../../src/records/record.ts";
 import type { RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

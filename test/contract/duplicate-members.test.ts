@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 interface DuplicateCase {
   readonly what: string;
@@ -45,7 +45,7 @@ let service: Service;
 let jti: string;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
   const json = { containers: ["a"], secretsReadable: true };
   jti = ((await service.request("POST", "/api/tokens", { json })).json() as { jti: string }).jti;
 });

@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { limitRecord, tokenRecord } from "./record.ts";
-import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, shareService, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -15,7 +15,7 @@ interface Issued {
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -5,7 +5,7 @@ import type { Answer } from "./http.ts";
 import { altered } from "./jwt.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, shareService, startService } from "./service.ts";
 
 interface Inspected {
   jti: string;
@@ -20,7 +20,7 @@ interface Inspected {
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

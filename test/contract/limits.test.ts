@@ -4,13 +4,13 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord, recordOf, tokenRecord, WINDOWS } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { pause } from "./until.ts";
 
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -3,11 +3,11 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 let service: Service;
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

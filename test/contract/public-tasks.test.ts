@@ -4,12 +4,12 @@ import { after, before, describe, it } from "node:test";
 
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

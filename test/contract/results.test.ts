@@ -3,14 +3,14 @@ import { after, before, describe, it } from "node:test";
 
 import { collect, respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -4,13 +4,13 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 let service: Service;
 let token: string;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
   token = await service.issue({ containers: ["*"], limits: { container: { minute: 1000 } } });
 });
 after(() => service.stop());

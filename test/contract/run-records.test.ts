@@ -6,7 +6,7 @@ import { parseEvents } from "../records/event-stream.ts";
 import { respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { NO_WALL, type Service, shareService, startService } from "./service.ts";
 import { until } from "./until.ts";
 
 interface Listed {
@@ -17,7 +17,7 @@ interface Listed {
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

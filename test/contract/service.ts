@@ -155,6 +155,25 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   };
 }
 
+let shared: Promise<Service> | null = null;
+let sharers = 0;
+
+/**
+ * Returns a service with the flags of `NO_WALL` that all files of a process share. The last `stop` ends it. The runner puts the files
+ * of a folder that call this into one process, so no file may depend on an empty service, or change what others see.
+ */
+export async function shareService(): Promise<Service> {
+  sharers += 1;
+  const service = await (shared ??= startService(NO_WALL));
+  const stop = async (): Promise<void> => {
+    sharers -= 1;
+    if (sharers > 0) return;
+    shared = null;
+    await service.stop();
+  };
+  return { ...service, stop };
+}
+
 /** Stops a service and removes its home, even if the stop fails. */
 export async function leave(service: Service, home: Home): Promise<void> {
   try {

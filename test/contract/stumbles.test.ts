@@ -3,12 +3,12 @@ import { after, before, describe, it } from "node:test";
 
 import { command } from "../cli/command.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -6,7 +6,7 @@ import type { Answer } from "./http.ts";
 import { altered, decode, encode, signed } from "./jwt.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
 let service: Service;
@@ -14,7 +14,7 @@ let service: Service;
 let token: string;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
   token = await service.issue({ containers: ["acme-*", "solo"] });
 });
 after(() => service.stop());
