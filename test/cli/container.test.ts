@@ -2,20 +2,18 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
-let home: Home;
 let service: Service;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
 });
-after(() => leave(service, home));
+after(() => service.stop());
 
 function container(...args: string[]): Promise<Ended> {
-  return command(["containers", ...args, "--port", String(service.port), "--data", home.data]);
+  return command(["containers", ...args, "--port", String(service.port), "--data", service.data]);
 }
 
 describe("caisson containers", () => {
@@ -50,7 +48,15 @@ describe("caisson containers", () => {
       /^demo {7}ok {5}/,
     );
     assert.ok(stdout.split("\n").every((line) => line.length <= 80));
-    const again = await command(["container", "list", "--json", "--port", String(service.port), "--data", home.data]);
+    const again = await command([
+      "container",
+      "list",
+      "--json",
+      "--port",
+      String(service.port),
+      "--data",
+      service.data,
+    ]);
     const listed = (JSON.parse(again.stdout) as { container: string }[]).map((each) => each.container);
     assert.deepEqual(listed.toSorted(), ["again", "demo"]);
   });

@@ -7,25 +7,23 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 
-let home: Home;
 let service: Service;
 let folder: string;
 let following: ChildProcess | null = null;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
   folder = await mkdtemp(path.join(tmpdir(), "caisson-deploy-"));
 });
 after(async () => {
   following?.kill("SIGKILL");
-  await leave(service, home);
+  await service.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -6,10 +6,9 @@ import { after, before, describe, it } from "node:test";
 
 import { serveCode } from "../contract/code-server.ts";
 import { jtiOf } from "../contract/record.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
-let home: Home;
 let service: Service;
 /** The folder of the user's settings, and the folder in which the user types. */
 let settings: string;
@@ -18,15 +17,14 @@ let folder: string;
 let other: Awaited<ReturnType<typeof serveCode>>;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
   folder = await mkdtemp(path.join(tmpdir(), "caisson-login-"));
   settings = path.join(folder, "settings");
   other = await serveCode((_, response) => response.end());
 });
 after(async () => {
   await other.close();
-  await leave(service, home);
+  await service.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -121,7 +119,7 @@ describe("the service of a command", () => {
       ["--url", other.url],
       ["--url", `${service.url}/below`],
     ]) {
-      const { code, stderr } = await caisson(["whoami", ...words], { environment: { CAISSON_DATA: home.data } });
+      const { code, stderr } = await caisson(["whoami", ...words], { environment: { CAISSON_DATA: service.data } });
       assert.equal(code, 2);
       assert.match(stderr, /there is no token for .*; run caisson login --url .*, or set CAISSON_TOKEN/);
     }
@@ -175,12 +173,12 @@ describe("the service of a command", () => {
   });
 
   it("is that of this machine without a profile, and with one of its settings", async () => {
-    const words = ["whoami", "--port", String(service.port), "--data", home.data];
+    const words = ["whoami", "--port", String(service.port), "--data", service.data];
     assert.match((await caisson(words)).stdout, /^service .*\(the service of this machine\)$/m);
     const none = {
       XDG_CONFIG_HOME: path.join(folder, "none"),
       CAISSON_PORT: String(service.port),
-      CAISSON_DATA: home.data,
+      CAISSON_DATA: service.data,
     };
     assert.match(
       (await caisson(["whoami"], { environment: none })).stdout,

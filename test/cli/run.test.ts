@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { closedAddress, serveCode } from "../contract/code-server.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
 
@@ -15,18 +15,16 @@ const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild"
 /** A PATH with a shell and without esbuild. */
 const BARE_PATH = "/usr/bin:/bin";
 
-let home: Home;
 let service: Service;
 let folder: string;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
   folder = await mkdtemp(path.join(tmpdir(), "caisson-run-"));
 });
 after(async () => {
   for (const child of running) child.kill("SIGKILL");
-  await leave(service, home);
+  await service.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -39,7 +37,7 @@ async function write(name: string, content: string): Promise<string> {
 }
 
 function run(args: readonly string[], settings: Readonly<Record<string, string>> = {}, input?: string): Promise<Ended> {
-  const address = ["--port", String(service.port), "--data", home.data];
+  const address = ["--port", String(service.port), "--data", service.data];
   const at = args.indexOf("--");
   const all = at === -1 ? [...args, ...address] : [...args.slice(0, at), ...address, ...args.slice(at)];
   return command(["run", ...all], { PATH: BARE_PATH, ...settings }, undefined, input);
@@ -57,7 +55,7 @@ const running = new Set<ChildProcess>();
 
 /** Starts a run that a test ends. */
 function start(args: readonly string[]): Running {
-  const words = ["dist/main.js", "run", ...args, "--port", String(service.port), "--data", home.data];
+  const words = ["dist/main.js", "run", ...args, "--port", String(service.port), "--data", service.data];
   const child = spawn("scripts/node", words, { cwd: path.join(import.meta.dirname, "../..") });
   running.add(child);
   const output = { stdout: "", stderr: "" };
@@ -103,10 +101,10 @@ describe("caisson run", () => {
     await until(() => child.stderr().endsWith("\n"), "the console is printed before the run ends");
     assert.equal(child.stderr(), "one\ntwo \\u001b[2J\n");
     assert.equal(await child.end("SIGINT"), "SIGINT");
-    const { runs } = (await service.request("GET", "/api/runs/demo?limit=1")).json() as { runs: { run: string }[] };
     await until(async () => {
-      const record = (await service.request("GET", `/api/runs/demo/${runs[0]!.run}`)).json() as { status: string };
-      return record.status === "cancelled";
+      // The record appears when the run has ended, and before it the latest run is another one.
+      const answer = await service.request("GET", "/api/runs/demo?limit=1");
+      return (answer.json() as { runs: { status: string }[] }).runs[0]!.status === "cancelled";
     }, "the end of the command cancels the run");
   });
 
@@ -259,7 +257,7 @@ describe("the exit code of caisson run", () => {
   it("is 4 if no service is reached, or another program answers", async () => {
     const file = await write("task.js", "1");
     const port = (await closedAddress()).split(":")[1]!;
-    const closed = await command(["run", file, "--port", port, "--data", home.data]);
+    const closed = await command(["run", file, "--port", port, "--data", service.data]);
     assert.equal(closed.code, 4);
     assert.match(closed.stderr, /^caisson: unreachable: the service at .* cannot be reached: connect ECONNREFUSED /);
     await using stack = new AsyncDisposableStack();
@@ -289,7 +287,7 @@ describe("caisson run --url", () => {
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
     const file = await write("task.js", "1");
-    const without = await command(["run", file, "--url", other.url], { CAISSON_DATA: home.data });
+    const without = await command(["run", file, "--url", other.url], { CAISSON_DATA: service.data });
     assert.equal(without.code, 2);
     assert.match(without.stderr, /there is no token for .*; run caisson login --url .*, or set CAISSON_TOKEN/);
     assert.match((await run([file, "--url", other.url])).stderr, /--url and .*, such as --port, exclude each other/);

@@ -5,7 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { containerRecord, limitRecord } from "../contract/record.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { NO_WALL, type Service, shareService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
 import { drawn } from "../seeded.ts";
 import { command, type Ended } from "./command.ts";
@@ -13,23 +13,21 @@ import { command, type Ended } from "./command.ts";
 /** A user without rights, where the tests are root. */
 const NOBODY = 65_534;
 
-let home: Home;
 let service: Service;
 let folder: string;
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
   folder = await mkdtemp(path.join(tmpdir(), "caisson-stumbles-"));
   await chmod(folder, 0o755);
 });
 after(async () => {
-  await leave(service, home);
+  await service.stop();
   await rm(folder, { recursive: true });
 });
 
 /** Runs a command for the service of this file. */
 function caisson(...args: readonly string[]): Promise<Ended> {
-  return command([...args, "--data", home.data, "--port", String(service.port)]);
+  return command([...args, "--data", service.data, "--port", String(service.port)]);
 }
 
 async function write(name: string, content: string): Promise<string> {
@@ -136,7 +134,7 @@ describe("a command that the service cannot fulfil names what to do", () => {
     ["tasks rollback acme nope v9", 2, /not_found/],
     ["runs show acme e506c653c0d4-2", 2, /caisson runs list CONTAINER lists the runs/],
     ["logs acme --status failed", 0, /no run of acme on record is selected[^]*threw, .*[^]*--failed selects all/],
-    ["logs acme", 0, /no run of acme is on record/],
+    ["logs unused", 0, /no run of unused is on record/],
   ];
   for (const [words, exitCode, said] of drawn("wrong commands", rows, 6)) {
     it(words, async () => {
@@ -241,7 +239,7 @@ describe("run", () => {
   });
 
   it("reports an administrative token that may not be read", { skip: whyNoUser() }, async () => {
-    const words = ["run", await write("two.js", "1"), "--data", home.data];
+    const words = ["run", await write("two.js", "1"), "--data", service.data];
     const { stderr } = await command(words, {}, NOBODY);
     assert.match(stderr, /no administrative token: .*\(this user may not read it\)/);
   });

@@ -6,20 +6,18 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
 import { jtiOf } from "../contract/record.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
-let home: Home;
 let service: Service;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
 });
-after(() => leave(service, home));
+after(() => service.stop());
 
 function issue(...args: string[]): Promise<Ended> {
-  return command(["token", "issue", ...args, "--port", String(service.port), "--data", home.data]);
+  return command(["token", "issue", ...args, "--port", String(service.port), "--data", service.data]);
 }
 
 describe("token issue", () => {
@@ -58,12 +56,12 @@ describe("token issue", () => {
     assert.match(refused.stderr, /secretsReadable: true/);
     assert.doesNotMatch(refused.stderr, /a=b/);
     const offline = ["--admin", "--secret", "KEY=offline", "--secrets-readable"];
-    const { stdout } = await command(["token", "issue", ...offline, "--data", home.data]);
+    const { stdout } = await command(["token", "issue", ...offline, "--data", service.data]);
     assert.deepEqual((await service.run("acme", code, { token: stdout.trim() })).json(), [{}, { KEY: "offline" }]);
   });
 
   it("reads secrets from the environment, files and stdin, so that they are not in the list of processes", async () => {
-    const file = path.join(home.data, "../secret.txt");
+    const file = path.join(service.data, "../secret.txt");
     await writeFile(file, "of a file\n");
     const flags = [
       "--secret",
@@ -80,7 +78,7 @@ describe("token issue", () => {
       "--port",
       String(service.port),
       "--data",
-      home.data,
+      service.data,
       "--container",
       "acme",
       ...flags,
@@ -128,7 +126,7 @@ describe("token issue", () => {
   });
 
   it("issues an administrative token from the data folder, which the service accepts", async () => {
-    const { code, stdout } = await command(["token", "issue", "--admin", "--data", home.data]);
+    const { code, stdout } = await command(["token", "issue", "--admin", "--data", service.data]);
     assert.equal(code, 0);
     assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
   });
@@ -140,7 +138,7 @@ describe("token issue", () => {
     const members = ["containers.0", "can.1", "depth"];
     const answers: [Ended, string[]][] = [
       [await issue(...args), members],
-      [await command(["token", "issue", "--admin", ...args, "--data", home.data]), members],
+      [await command(["token", "issue", "--admin", ...args, "--data", service.data]), members],
       [await command(below, { CAISSON_TOKEN: head }), [...members, "net"]],
     ];
     for (const [{ code, stdout, stderr }, expected] of answers) {
@@ -164,7 +162,7 @@ describe("token issue", () => {
 });
 
 function tokens(...args: string[]): Promise<Ended> {
-  return command(["tokens", ...args, "--port", String(service.port), "--data", home.data]);
+  return command(["tokens", ...args, "--port", String(service.port), "--data", service.data]);
 }
 
 describe("tokens list, show and revoke", () => {

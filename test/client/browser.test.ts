@@ -8,7 +8,7 @@ import { after, before, it } from "node:test";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 import type * as Client from "../../client/src/index.ts";
-import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 
 /** Without these, Chromium looks for hosts of its vendor. */
 const ARGUMENTS = [
@@ -22,7 +22,7 @@ const pages = createServer();
 let token = "";
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
   const html = /^```html\n(.*?)^```$/ms.exec(await readFile("docs/how-to/client.md", "utf8"))![1]!;
   const example = html.replaceAll("http://127.0.0.1:7070", service.url);
   const client = await readFile("client/dist/index.js");

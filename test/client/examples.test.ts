@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 import { transform } from "esbuild";
 
-import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { EXAMPLE_PAGES, examplesOf, expectedOutput } from "./examples.ts";
 
 const execute = promisify(execFile);
@@ -18,7 +18,7 @@ const PINNED = path.join(import.meta.dirname, "../../node_modules/.bin");
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 

@@ -6,14 +6,14 @@ import { after, before, describe, it } from "node:test";
 
 import { Caisson, CaissonError, type ContainerEvent, type FollowOptions } from "../../client/src/index.ts";
 import { serveCode } from "../contract/code-server.ts";
-import { NO_WALL, type Service, startService } from "../contract/service.ts";
+import { type Service, shareService } from "../contract/service.ts";
 import { freePort } from "../ports.ts";
 
 let service: Service;
 let caisson: Caisson;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
   caisson = new Caisson({ url: service.url, token: service.admin });
 });
 after(() => service.stop());
