@@ -135,11 +135,17 @@ class Names {
     const used = new Set([...this.#entries].map((entry) => packageOf(entry)));
     // A package may have only sub-paths, so its root counts only if nothing else of it is named.
     for (const name of names) if (!used.has(name)) this.#entries.add(name);
+    const entries = [...this.#entries].map(copied);
     return {
-      ranges: Object.fromEntries(names.map((name) => [name, this.#ranges.get(name) ?? defaultRange(name)])),
-      entries: [...this.#entries].flatMap((entry) => (isRequired ? [entry, `require:${entry}`] : [entry])).toSorted(),
+      ranges: Object.fromEntries(names.map((name) => [name, copied(this.#ranges.get(name) ?? defaultRange(name))])),
+      entries: entries.flatMap((entry) => (isRequired ? [entry, `require:${entry}`] : [entry])).toSorted(),
     };
   }
+}
+
+/** Copies a text of ASCII. V8 keeps the whole source for as long as a slice of it, and a lock may stay for as long as the service runs. */
+function copied(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 /** Whether the string whose quote is at this position is the specifier of an import. */

@@ -42,7 +42,7 @@ const LOCK_MS = 86_400_000;
 const MAX_LISTED = 200;
 /** The memory for locks. */
 const LOCK_BYTES = 16 * 2 ** 20;
-/** The estimated memory of a lock for each of its packages. */
+/** The estimated memory of a lock for each of its packages. Its names come in addition: 200 sub-paths have up to 100 KB. */
 const PACKAGE_BYTES = 1_024;
 
 /** Finds or builds what code imports. */
@@ -215,7 +215,8 @@ export class Packages {
     const name = `${family} ${request}`;
     const before = this.#locks.get(name);
     if (before) this.#locks.removeIf((known) => known === before);
-    this.#locks.add(name, lock, (lock.packages.length + 1) * PACKAGE_BYTES, family);
+    // The names are in the name of the entry, and in the lock.
+    this.#locks.add(name, lock, (lock.packages.length + 1) * PACKAGE_BYTES + 2 * name.length, family);
   }
 
   async #buildInline(set: PackageSet, request: string, by: Asker, from: Lock | null): Promise<Prepared> {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import { Problem } from "../../src/errors.ts";
 import type { PackageSet } from "../../src/packages/model.ts";
@@ -15,7 +17,25 @@ const codeOf = (call: () => unknown): string | null => {
   }
 };
 
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
 describe("packagesOf", () => {
+  it("returns nothing that keeps the text in memory, because locks stay for as long as the service runs", () => {
+    const texts = 40;
+    const chars = 2 ** 20;
+    const textOf = (at: number): string => {
+      const entry = `tiny/a-long-sub-path-${at}`;
+      return `import "npm:tiny@^4.0.0 || ^5.0.0"; import("npm:${entry}"); import "${entry}-2"; ${String(at).repeat(chars).slice(0, chars)}`;
+    };
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    const sets = Array.from({ length: texts }, (_, at) => find(textOf(at), { tiny: "*" }));
+    collectGarbage();
+    assert.ok(process.memoryUsage().heapUsed - before < (texts * chars) / 4);
+    assert.equal(sets.length, texts);
+  });
+
   for (const [text, ranges, entries] of [
     ['import { z } from "npm:zod@4"', { zod: "4" }, ["zod"]],
     ["import{z}from'npm:zod@^4.1.0'", { zod: "^4.1.0" }, ["zod"]],

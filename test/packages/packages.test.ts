@@ -58,6 +58,19 @@ describe("inline code", () => {
     assert.equal(builder.orders.length, 1);
   });
 
+  test("with long names counts for the memory of locks with its names", async (t) => {
+    const { packages } = await testPackages(t, VERSIONS, { maxBytes: 64 * 2 ** 20 });
+    const longSet = (at: number): PackageSet => {
+      const entries = Array.from({ length: 200 }, (_, each) => `zod/${at}/${each}/`.padEnd(2_000, "x"));
+      return { ranges: { zod: "^4" }, entries };
+    };
+    await packages.resolve(longSet(0), A, WAIT);
+    assert.ok(!(packages.resolve(longSet(0), A, WAIT) instanceof Promise));
+    for (let at = 1; at < 7; at++) await packages.resolve(longSet(at), A, WAIT);
+    // 7 sets have 2.8 MB of names, each twice, and a family has a quarter of 16 MiB.
+    assert.ok(packages.resolve(longSet(0), A, WAIT) instanceof Promise);
+  });
+
   test("finds its lock and its artefact after a restart without the registry", async (t) => {
     const { packages, builder, reopen } = await testPackages(t, VERSIONS);
     const first = await packages.resolve(ZOD, A, WAIT);
