@@ -27,6 +27,8 @@ export type IsPinned = (pin: Pin, key: string) => boolean | Promise<boolean>;
 const MAX_ARTEFACTS = 8_000;
 /** The part of the disk, and of the number, that one family may use: a family with many sets must not evict those of all others. */
 const FAMILY_SHARE = 1 / 4;
+/** The end of the name of a file. */
+const END = ".cjs";
 /** The end of the name of a file that is not whole. */
 const NEW = ".new";
 /** The memory for artefacts that runs have lately used. */
@@ -55,8 +57,11 @@ export class Artefacts {
     this.#maxCount = maxCount;
     this.#nowMs = nowMs;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    // A service that was killed may have left such files.
-    for (const name of readdirSync(folder)) if (name.endsWith(NEW)) rmSync(path.join(folder, name), { force: true });
+    const known = new Set([...index.leastUsed(null)].map(({ key }) => key + END));
+    // A service that was killed may have left files which are not whole, or not in the index.
+    for (const name of readdirSync(folder)) {
+      if (name.endsWith(NEW) || (name.endsWith(END) && !known.has(name))) rmSync(path.join(folder, name), { force: true, recursive: true });
+    }
   }
 
   /** Returns an artefact that is in memory. */
@@ -78,7 +83,7 @@ export class Artefacts {
    * Stores an artefact. The least recently used ones make room, but none that the current version of a task names.
    *
    * @param family the family that it counts for; null for an administrator
-   * @throws {Problem} `quota_exceeded` if there is no room
+   * @throws {Problem} `quota_exceeded` if there is no room, `store_unavailable` if the disk cannot be written
    */
   async add({ lock, artefact }: Built, family: string | null): Promise<Artefact> {
     const nowMs = this.#nowMs();
@@ -90,8 +95,16 @@ export class Artefacts {
     const file = this.#fileOf(lock.key);
     // A reader sees the whole file or none. Two families may store the same artefact at once.
     const whole = `${file}.${randomUUID()}${NEW}`;
-    await writeFile(whole, artefact, { mode: 0o600 });
-    await rename(whole, file);
+    try {
+      await writeFile(whole, artefact, { mode: 0o600 });
+      await rename(whole, file);
+    } catch (error) {
+      // A part of it would take the last room of a full disk.
+      await rm(whole, { force: true });
+      throw new Problem("store_unavailable", "the built packages cannot be written to the disk; try again", {
+        cause: error,
+      });
+    }
     this.#index.putArtefact({
       key: lock.key,
       family,
@@ -173,7 +186,7 @@ export class Artefacts {
   }
 
   #fileOf(key: string): string {
-    return path.join(this.#folder, `${key}.cjs`);
+    return path.join(this.#folder, key + END);
   }
 }
 

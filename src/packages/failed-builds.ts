@@ -9,7 +9,7 @@ interface Failure {
 
 /** How long a failed build is not tried again. */
 const FAILED_MS = 30_000;
-/** The same, if the registry did not answer. */
+/** The same, if the registry did not answer, or the disk was full. */
 const UNAVAILABLE_MS = 5_000;
 /** The most failures in memory: each build has one place in the queue, so there are few. */
 const MAX_FAILURES = 1_000;
@@ -40,14 +40,15 @@ export class FailedBuilds {
     if (!(error instanceof Problem) || !isNoted(error.code)) return;
     const oldest = this.#failures.keys().next();
     if (this.#failures.size >= MAX_FAILURES && !oldest.done) this.#failures.delete(oldest.value);
-    const forMs = error.code === "packages_unavailable" ? UNAVAILABLE_MS : FAILED_MS;
+    const isShort = error.code === "packages_unavailable" || error.code === "store_unavailable";
+    const forMs = isShort ? UNAVAILABLE_MS : FAILED_MS;
     this.#failures.set(keyOf(name), { problem: error, untilMs: this.#nowMs() + forMs });
   }
 }
 
 /** Whether the same build would fail again. */
 function isNoted(code: string): boolean {
-  return code === "quota_exceeded" || (code.startsWith("packages_") && code !== "packages_building");
+  return code === "quota_exceeded" || code === "store_unavailable" || (code.startsWith("packages_") && code !== "packages_building");
 }
 
 /** Returns a short key: a name may have 190 KB. */

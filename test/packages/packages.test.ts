@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
@@ -343,6 +343,32 @@ describe("the store of artefacts", () => {
     assert.deepEqual(again.artefact.artefact, artefact.artefact);
     assert.equal(builder.orders.length, 2);
     assert.deepEqual(await readdir(path.join(folder, "packages")), [`${lock.key}.cjs`]);
+  });
+
+  test("removes files at its start that a crash has left without a place in the index", async (t) => {
+    const { packages, folder, reopen } = await testPackages(t, VERSIONS);
+    const { lock } = await packages.resolve(ZOD, A, WAIT);
+    await writeFile(path.join(folder, "packages", `${"0".repeat(64)}.cjs`), "left");
+    await writeFile(path.join(folder, "packages", `${lock.key}.cjs.0.new`), "left");
+    reopen();
+    assert.deepEqual(await readdir(path.join(folder, "packages")), [`${lock.key}.cjs`]);
+  });
+
+  test("reports a disk that cannot be written, and does not build again at each run", async (t) => {
+    const { packages, builder, folder, clock } = await testPackages(t, VERSIONS);
+    const { lock } = await packages.resolve(ZOD, A, WAIT);
+    await packages.artefacts.remove(lock.key);
+    // The file cannot take its place, as on a full disk.
+    await mkdir(path.join(folder, "packages", `${lock.key}.cjs`, "used"), { recursive: true });
+    for (let runs = 0; runs < 2; runs++) {
+      assert.equal(await codeOf(() => packages.resolve(ZOD, B, WAIT)), "store_unavailable");
+    }
+    assert.equal(builder.orders.length, 2);
+    // No part of it takes room.
+    assert.deepEqual(await readdir(path.join(folder, "packages")), [`${lock.key}.cjs`]);
+    clock.nowMs += 5_000;
+    await codeOf(() => packages.resolve(ZOD, B, WAIT));
+    assert.equal(builder.orders.length, 3);
   });
 
   test("accepts no artefact that is larger than the bound", async (t) => {
