@@ -94,7 +94,8 @@ function plainEntry(entry: string): string {
 
 function requireModule(entry: string, modules: Modules): void {
   const isPackage = /^(?:@[^/]+\/)?[^/]+$/.test(entry);
-  if (!isPackage || foundEntry(entry, modules)) return;
+  // Its importers may erase the import, and it may stand only in a list of dependencies.
+  if (!isPackage || foundEntry(entry, modules) || modules.hasOnlyTypes(entry)) return;
   const detail = `the package ${entry} has no module with its own name`;
   throw new Failure("packages_failed", detail, "Import one of its sub-paths.");
 }

@@ -9,6 +9,7 @@ const CONNECTIONS = 8;
 /** A packument after decompression. The largest of the public registry have some ten megabytes. */
 const MAX_PACKUMENT_BYTES = 96 * 2 ** 20;
 const TRIES = 2;
+const FORBIDDEN = "The operator gives the service a token of the registry with --npm-token-file or --npm-scope-token.";
 
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
@@ -71,7 +72,8 @@ function failureOf(status: number, bytes: Buffer, subject: string): Failure {
   if (status === 404) return new Failure("packages_not_found", `${subject} does not exist at the registry`);
   if (status === 413) return new Failure("packages_too_large", `${subject} ${why}`);
   if (status === 400) return new Failure("packages_failed", `${subject} ${why}`);
-  return new Failure("packages_unavailable", `${subject} cannot be fetched: the registry ${why}`);
+  const detail = `${subject} cannot be fetched: the registry ${why}`;
+  return new Failure("packages_unavailable", detail, status === 403 ? FORBIDDEN : null);
 }
 
 function unzip(bytes: Buffer): Promise<Buffer> {

@@ -35,6 +35,13 @@ export class Modules {
     return pack ? this.#inPackage(pack, subpath, conditions) : null;
   }
 
+  /** Whether a package of the order has no code, such as `@types/node`. */
+  hasOnlyTypes(name: string): boolean {
+    const files = [...(this.#packages.get(this.#roots.get(name) ?? "")?.files.keys() ?? [])];
+    const isTyped = files.some((file) => /\.d\.[cm]?ts$/.test(file));
+    return isTyped && !files.some((file) => /\.(?:[cm]?js|wasm|node)$/.test(file));
+  }
+
   /** Returns the entries that a package states, such as `zod` and `zod/mini`, for an entry that it does not have; none if it states none. */
   entriesInstead(specifier: string): string[] {
     const { name } = partsOf(specifier);
@@ -47,13 +54,16 @@ export class Modules {
   }
 
   /** Resolves what a module imports. @returns null if there is no such module. */
-  from({ pack, file }: Module, specifier: string, conditions: Conditions): Module | null {
+  from(importer: Module, specifier: string, conditions: Conditions): Module | null {
+    const { pack, file } = importer;
     if (isRelative(specifier)) return fileOf(pack, posix.join(posix.dirname(file), specifier));
     if (specifier.startsWith("#")) return this.#internal(pack, specifier, conditions);
     const { name, subpath } = partsOf(specifier);
     if (name === pack.name && own(pack.manifest, "exports") !== undefined) {
       return this.#inPackage(pack, subpath, conditions);
     }
+    const folder = bundledFolder(importer, name);
+    if (folder !== null) return inFolder(pack, folder, subpath, conditions);
     const other = this.#visible(pack, name);
     return other ? this.#inPackage(other, subpath, conditions) : null;
   }
@@ -76,13 +86,27 @@ export class Modules {
 
   /** @param subpath such as `.` or `./mini` */
   #inPackage(pack: Package, subpath: string, conditions: Conditions): Module | null {
-    const exported = own(pack.manifest, "exports");
-    if (exported !== undefined && exported !== null) {
-      const target = exportTarget(exported, subpath, conditions);
-      return target?.startsWith("./") ? exactFile(pack, target) : null;
-    }
-    if (subpath !== ".") return fileOf(pack, posix.normalize(subpath));
-    return fileOf(pack, ".");
+    return inFolder(pack, ".", subpath, conditions);
+  }
+}
+
+/** Resolves a sub-path in a folder of a package that is a package itself. The package itself is the folder `.`. */
+function inFolder(pack: Package, folder: string, subpath: string, conditions: Conditions): Module | null {
+  const manifest = folder === "." ? pack.manifest : nestedManifest(pack, `${folder}/package.json`);
+  const exported = own(manifest, "exports");
+  if (exported !== undefined && exported !== null) {
+    const target = exportTarget(exported, subpath, conditions);
+    return target?.startsWith("./") ? exactFile(pack, posix.join(folder, target)) : null;
+  }
+  return fileOf(pack, posix.join(folder, subpath));
+}
+
+/** Returns the nearest folder in the archive of a package that has a package which a module imports, or null. */
+function bundledFolder({ pack: { files }, file }: Module, name: string): string | null {
+  for (let folder = posix.dirname(file); ; folder = posix.dirname(folder)) {
+    const found = posix.join(folder, "node_modules", name);
+    if (files.has(`${found}/package.json`)) return found;
+    if (folder === ".") return null;
   }
 }
 

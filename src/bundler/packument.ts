@@ -42,7 +42,7 @@ export class Packument {
     throw new Failure(
       "packages_not_found",
       `no version of ${this.name} is ${quoted(range)}${this.#ageNote(range)}`,
-      newest === null ? null : `The newest version that may be used is ${quoted(newest)}.`,
+      newest === null ? this.#ageHint() : `The newest version that may be used is ${quoted(newest)}.`,
     );
   }
 
@@ -56,6 +56,7 @@ export class Packument {
     if (typeof tarball !== "string") throw new Failure("packages_failed", `${name}@${version} has no tarball`);
     const optional = rangesOf(own(manifest, "optionalDependencies"), name);
     const all = rangesOf(own(manifest, "dependencies"), name);
+    const isBundled = bundledOf(manifest);
     const meta = membersOf(own(manifest, "peerDependenciesMeta"));
     const peers = [...rangesOf(own(manifest, "peerDependencies"), name)].map(([peer, range]) => {
       return [peer, { range, isOptional: own(own(meta, peer), "optional") === true }] as const;
@@ -64,7 +65,7 @@ export class Packument {
       name,
       version,
       // npm lists an optional dependency among the others, too.
-      dependencies: new Map([...all].filter(([each]) => !optional.has(each))),
+      dependencies: new Map([...all].filter(([each]) => !optional.has(each) && !isBundled(each))),
       peers: new Map(peers),
       tarball,
       integrity: integrityOf(dist),
@@ -102,6 +103,14 @@ export class Packument {
     const ms = typeof time === "string" ? Date.parse(time) : Number.NaN;
     // A version without a time may be new.
     return ms <= this.#beforeMs;
+  }
+
+  #ageHint(): string | null {
+    const versions = Object.keys(this.#versions);
+    if (this.#beforeMs === null || versions.length === 0) return null;
+    return versions.some((version) => typeof own(this.#times, version) === "string")
+      ? "Wait until a version is old enough, or ask the operator for a shorter --npm-min-age."
+      : "The registry does not state when its versions were published: the operator has to set --npm-min-age 0s.";
   }
 
   #ageNote(range: string): string {
@@ -153,6 +162,16 @@ function rangesOf(value: unknown, subject: string): ReadonlyMap<string, string> 
     throw new Failure("packages_failed", `${subject} has dependencies that cannot be read`);
   }
   return new Map(members as [string, string][]);
+}
+
+/**
+ * Returns whether a package has a dependency in its own archive. The registry is not asked for it: a stranger could publish a package
+ * with a name that its author has only in the archive.
+ */
+function bundledOf(manifest: unknown): (name: string) => boolean {
+  const bundled = own(manifest, "bundleDependencies") ?? own(manifest, "bundledDependencies");
+  const names = new Set<unknown>(Array.isArray(bundled) ? bundled : []);
+  return (name) => bundled === true || names.has(name);
 }
 
 function integrityOf(dist: unknown): string | null {

@@ -98,10 +98,11 @@ class Resolver {
   async #addDependencies(level: readonly Picked[]): Promise<void> {
     for (let next = level; next.length > 0;) {
       const edges = next.flatMap((from) => this.#edgesOf(from));
-      await Promise.all(edges.filter((edge) => !this.#served(edge)).map(({ name }) => this.#packuments.get(name)));
+      const missing = edges.filter((edge) => !this.#served(edge));
+      await Promise.all(missing.map(({ from, name }) => forPackage(from, () => this.#packuments.get(name))));
       const added: Picked[] = [];
       for (const { from, alias, name, range } of edges) {
-        const [key, isNew] = await this.#pick(name, range);
+        const [key, isNew] = await forPackage(from, () => this.#pick(name, range));
         from.dependencies.set(alias, key);
         if (isNew) added.push(this.#packages.get(key)!);
       }
@@ -137,7 +138,7 @@ class Resolver {
       else if (isOptional) continue;
       else if (present !== undefined) throw unfit(from, peer, range, present);
       else {
-        const [key, isNew] = await this.#pick(spec.name, spec.range);
+        const [key, isNew] = await forPackage(from, () => this.#pick(spec.name, spec.range));
         from.dependencies.set(peer, key);
         if (isNew) await this.#addDependencies([this.#packages.get(key)!]);
       }
@@ -183,6 +184,16 @@ class Resolver {
   #present(name: string, range: string): string | null {
     const versions = [...this.#packages.values()].filter((each) => each.name === name).map(({ version }) => version);
     return newest(versions.filter((version) => allows(range, version)));
+  }
+}
+
+/** Finds what a package depends on. A failure names the package, because the code that imports it may not name its dependencies. */
+async function forPackage<T>(from: Picked, find: () => Promise<T>): Promise<T> {
+  try {
+    return await find();
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "packages_not_found") throw error;
+    throw new Failure(error.code, `${error.message}; ${keyOf(from)} depends on it`, error.hint);
   }
 }
 

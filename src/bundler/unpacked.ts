@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 
 import { type BuiltPackage, MAX_UNPACKED_BYTES } from "./build-messages.ts";
 import { Failure } from "./failure.ts";
-import { fetchTarball } from "./fetch-package.ts";
-import { own } from "./packument.ts";
+import { fetchPackument, fetchTarball } from "./fetch-package.ts";
+import { own, Packument } from "./packument.ts";
 import { keyOf, type Picked, type Resolution } from "./resolve.ts";
 import { untar } from "./untar.ts";
 
@@ -34,7 +34,7 @@ const NATIVE_SCRIPT = /\b(?:node-gyp|node-pre-gyp|prebuild-install|node-gyp-buil
  */
 export async function unpacked({ packages }: Resolution): Promise<Unpacked> {
   const picked = [...packages.values()].toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
-  const fetched = picked.map((each) => fetchTarball(each.name, each.version, pathOf(each)));
+  const fetched = picked.map(fetchArchive);
   for (const each of fetched) each.catch(() => {});
   const unpackedPackages = new Map<string, Package>();
   const locked: BuiltPackage[] = [];
@@ -54,10 +54,17 @@ export async function unpacked({ packages }: Resolution): Promise<Unpacked> {
   return { packages: unpackedPackages, locked };
 }
 
-/** Returns the path of a tarball at its registry. The proxy refuses a path that is not one of this package. */
-function pathOf({ name, version, tarball }: Picked): string {
-  if (tarball === null) return `${name}/-/${name.replace(/^@[^/]*\//, "")}-${version}.tgz`;
-  return tarball;
+/** Fetches a tarball. The proxy refuses a path that is not one of this package. */
+async function fetchArchive({ name, version, tarball }: Picked): Promise<Buffer> {
+  if (tarball !== null) return await fetchTarball(name, version, tarball);
+  try {
+    return await fetchTarball(name, version, `${name}/-/${name.replace(/^@[^/]*\//, "")}-${version}.tgz`);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "packages_not_found") throw error;
+    // Some registries have tarballs at places that only their descriptions state.
+    const packument = new Packument(name, await fetchPackument(name, false), null);
+    return await fetchTarball(name, version, packument.version(version).tarball);
+  }
 }
 
 /** Returns the SHA-512 of an archive. @throws {Failure} if the registry or the lock names other bytes. */

@@ -8,6 +8,7 @@ import type { Problem } from "../../src/errors.ts";
 import { keyOfLock, type Builder } from "../../src/packages/model.ts";
 import { Transforms } from "../../src/packages/transforms.ts";
 import { buildOf, evaluated, openSandboxOf, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
+import { tarballOf } from "./tar.ts";
 import { TestRegistry } from "./test-registry.ts";
 
 let registry: TestRegistry;
@@ -243,6 +244,44 @@ describe("the resolution", () => {
     assert.deepEqual(versionsOf(wider), ["leaf@1.2.0", "moving@1.0.0", "staying@1.0.0"]);
   });
 
+  it("builds a lock again whose tarballs are at places that only descriptions state", async () => {
+    const place = "/download/elsewhere/1.0.0/0a1b2c";
+    const elsewhere = { "index.js": "module.exports = 1" };
+    const dist = { tarball: new URL(place, registry.url).href };
+    const tarball = tarballOf({ "package.json": "{}", ...elsewhere });
+    registry.publish("elsewhere", "1.0.0", elsewhere, { tarball, dist });
+    registry.instead.set(place, (_, response) => response.end(tarball));
+    registry.instead.set("/elsewhere/-/elsewhere-1.0.0.tgz", (_, response) => response.writeHead(404).end());
+    const order = orderOf({ elsewhere: "^1" });
+    const { lock } = await buildOf(builder, order);
+    registry.publish("elsewhere", "1.1.0", elsewhere);
+    assert.equal((await buildOf(builder, { ...order, from: lock })).lock.key, lock.key);
+  });
+
+  it("takes what a package has in its own archive from there, and not from the registry", async () => {
+    registry.publish("private-part", "9.0.0", { "index.js": `module.exports = "a stranger's"` });
+    const manifest = { dependencies: { "private-part": "*", staying: "1" }, bundleDependencies: ["private-part"] };
+    registry.publish(
+      "bundles",
+      "1.0.0",
+      {
+        "lib/index.js": `module.exports = [require("private-part"), require("private-part/sub")]`,
+        "node_modules/private-part/package.json": `{"main": "main.js"}`,
+        "node_modules/private-part/main.js": `module.exports = require("other-part")`,
+        "node_modules/private-part/sub.js": `module.exports = "sub"`,
+        "node_modules/other-part/package.json": `{"exports": {"require": "./r.js", "import": "./i.js"}}`,
+        "node_modules/other-part/r.js": `module.exports = "own"`,
+      },
+      { manifest: { ...manifest, main: "lib/index.js" } },
+    );
+    const built = await buildOf(builder, orderOf({ bundles: "1" }));
+    assert.deepEqual(
+      built.lock.packages.map(({ name }) => name),
+      ["bundles", "staying"],
+    );
+    assert.deepEqual(evaluated(built)["bundles"]!.require(), ["own", "sub"]);
+  });
+
   it("takes no version that is younger than the least age", async () => {
     registry.publish("fresh", "1.0.0", { "index.js": "module.exports = 1" }, { time: "2020-01-01T00:00:00Z" });
     registry.publish("fresh", "1.1.0", { "index.js": "module.exports = 1.1" }, { time: new Date().toISOString() });
@@ -253,6 +292,22 @@ describe("the resolution", () => {
       orderOf({ fresh: "1.1" }, { minAgeMs }),
       "packages_not_found",
       /fresh is "1\.1" and older than --npm-min-age/,
+    );
+    registry.publish("young", "1.0.0", {}, { time: new Date().toISOString() });
+    registry.publish("wants", "1.0.0", {}, { manifest: { dependencies: { young: "1" } } });
+    registry.publish("timeless", "1.0.0", {}, { time: "" });
+    registry.instead.set("/timeless", (_, response) => response.end('{"versions": {"1.0.0": {}}}'));
+    await refused(
+      orderOf({ wants: "1" }, { minAgeMs }),
+      "packages_not_found",
+      /no version of young is "1" and older than --npm-min-age; wants@1\.0\.0 depends on it/,
+      /^Wait until a version is old enough, or ask the operator/,
+    );
+    await refused(
+      orderOf({ timeless: "1" }, { minAgeMs }),
+      "packages_not_found",
+      /no version of timeless is "1"/,
+      /the operator has to set --npm-min-age 0s\.$/,
     );
   });
 });
@@ -270,7 +325,7 @@ describe("a set that cannot be built", () => {
       { manifest: { exports: "./index.mjs" } },
     );
     registry.publish("broken", "1.0.0", { "index.js": "import './gone.js'" });
-    registry.publish("typed", "1.0.0", { "index.d.ts": "export {}" });
+    registry.publish("data", "1.0.0", { "data.txt": "1" });
     registry.publish("git", "1.0.0", code, { manifest: { dependencies: { leaf: "git+ssh://host/leaf.git" } } });
     registry.publish("wide", "1.0.0", { "index.js": `module.exports = ${JSON.stringify("x".repeat(11 * 2 ** 20))}` });
     for (const name of ["addon", "prebuilt", "compiles"])
@@ -281,7 +336,7 @@ describe("a set that cannot be built", () => {
       /^waits@1\.0\.0\/index\.mjs:1: top-level await is not supported in packages$/,
     );
     await refused(orderOf({ broken: "1" }), "packages_failed", /\.\/gone\.js does not exist in broken@1\.0\.0/);
-    await refused(orderOf({ typed: "1" }), "packages_failed", /the package typed has no module with its own name/);
+    await refused(orderOf({ data: "1" }), "packages_failed", /the package data has no module with its own name/);
     await refused(orderOf({ git: "1" }), "packages_failed", /git@1\.0\.0 depends on "leaf" as "git\+ssh/);
     await refused(orderOf({ wide: "1" }), "packages_too_large", /more than 10 MiB of code/);
     await refused(orderOf({ nowhere: "1" }), "packages_not_found", /the package nowhere does not exist/);
@@ -291,6 +346,12 @@ describe("a set that cannot be built", () => {
       /no version of leaf is "\^9"/,
       /^The newest version that may be used is "2\.0\.0"\.$/,
     );
+  });
+
+  it("is built without a package that has only types, which no code can import", async () => {
+    registry.publish("@types/leaf", "1.0.0", { "index.d.ts": "export {}" });
+    const entries = evaluated(await buildOf(builder, orderOf({ "@types/leaf": "*", leaf: "2" })));
+    assert.deepEqual([entries["leaf"]!.require(), entries["@types/leaf"]], [2, []]);
   });
 
   it("is refused if it has more than 200 packages", async () => {
