@@ -18,7 +18,8 @@ export interface Registries {
  * a stranger could register a package with the same name.
  */
 export function registryOf(name: string, { registry, scopes }: Registries): Registry {
-  const scope = /^(@[^/]+)\//.exec(name)?.[1];
+  // A registry may take `@Acme/tools` for another package than `@acme/tools`.
+  const scope = /^(@[^/]+)\//.exec(name)?.[1]?.toLowerCase();
   return (scope === undefined ? undefined : scopes.get(scope)) ?? registry;
 }
 

@@ -159,7 +159,7 @@ function ofScopes(texts: readonly string[], example: string, read: (text: string
     const [, scope, value] = /^(@[a-z0-9~][a-z0-9._~-]*)=(.+)$/i.exec(input.trim()) ?? [];
     if (scope === undefined || value === undefined)
       throw new TypeError(`${JSON.stringify(input)} is not such as ${example}`);
-    return { scope, value: read(value) };
+    return { scope: scope.toLowerCase(), value: read(value) };
   });
   const twice = all.find(({ scope }, index) => all.findIndex((other) => other.scope === scope) < index);
   if (twice) throw new TypeError(`the scope ${twice.scope} is set twice`);

@@ -9,6 +9,8 @@ const BELOW: Registry = { url: new URL("https://host.test/api/npm/all"), token: 
 it("a scope with its own registry is asked of no other", () => {
   const registries = { registry: PLAIN, scopes: new Map([["@acme", BELOW]]) };
   assert.equal(registryOf("@acme/tools", registries), BELOW);
+  // A stranger may own a scope that differs in its letters only.
+  assert.equal(registryOf("@ACME/tools", registries), BELOW);
   for (const name of ["acme", "@acme2/tools", "@other/acme", "zod"]) assert.equal(registryOf(name, registries), PLAIN);
 });
 
