@@ -50,5 +50,13 @@ function isSameSet({ ranges, entries }: Lock, { set }: BuildOrder): boolean {
 function isRoot(name: string, key: string, range: string): boolean {
   if (!key.startsWith(`${name}@`)) return false;
   const version = key.slice(name.length + 1);
-  return semver.valid(version) === version && (isTag(range) || semver.satisfies(version, range));
+  // A package may have no version but pre-releases. Then `*` is one of them, which it does not contain.
+  const isFit = isTag(range) || range === "*" || semver.satisfies(version, range);
+  return isFit && isExact(version);
+}
+
+/** Whether a text is a version, with nothing around it. */
+function isExact(text: string): boolean {
+  const version = semver.parse(text);
+  return version !== null && text === [version.version, version.build.join(".")].filter((part) => part !== "").join("+");
 }

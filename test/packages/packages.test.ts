@@ -5,9 +5,9 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, test } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
-import { MAX_ARTEFACT_BYTES } from "../../src/packages/check-built.ts";
+import { MAX_ARTEFACT_BYTES, requireOrdered } from "../../src/packages/check-built.ts";
 import { givenUp } from "../../src/packages/fair-room.ts";
-import { keyOfLock, type Lock, type PackageSet } from "../../src/packages/model.ts";
+import { type BuildOrder, type Built, keyOfLock, type Lock, type PackageSet } from "../../src/packages/model.ts";
 import type { KeptArtefact } from "../../src/packages/package-store.ts";
 import type { Asker, Prepared } from "../../src/packages/packages.ts";
 import { testPackages } from "./fake-builder.ts";
@@ -375,6 +375,41 @@ describe("the store of artefacts", () => {
     const { packages, builder } = await testPackages(t, VERSIONS);
     builder.bytes = MAX_ARTEFACT_BYTES + 1;
     assert.equal(await codeOf(() => packages.resolve(ZOD, A, WAIT)), "packages_too_large");
+  });
+});
+
+describe("the check of a build", () => {
+  const orderOf = (range: string): BuildOrder => {
+    const set = { ranges: { zod: range }, entries: ["zod"] };
+    return { set, from: null, update: [], minAgeMs: 0, holder: "a", requestedBy: "a1" };
+  };
+  const builtOf = (range: string, version: string): Built => {
+    const { set } = orderOf(range);
+    const packages = [{ name: "zod", version, integrity: "sha512-x", dependencies: {} }];
+    const parts = { ...set, roots: { zod: `zod@${version}` }, packages, builder: "1" };
+    return { lock: { ...parts, key: keyOfLock(parts), requestedBy: "a1", at: 0 }, artefact: Buffer.of() };
+  };
+
+  test("accepts what npm installs: the pre-release of a package that has no other version, and build metadata", () => {
+    for (const [range, version] of [
+      ["*", "1.0.0-beta.1"],
+      ["^1.0.0", "1.2.3+build.5"],
+      ["next", "2.0.0-rc.1"],
+    ] as const) {
+      requireOrdered(builtOf(range, version), orderOf(range));
+    }
+  });
+
+  test("refuses a version that is none, or in another range", () => {
+    for (const [range, version] of [
+      ["^1.0.0", "1.2.3-beta.1"],
+      ["^1.0.0", "2.0.0"],
+      ["*", "v1.0.0"],
+      ["*", "1.0.0 "],
+      ["*", "1"],
+    ] as const) {
+      assert.throws(() => requireOrdered(builtOf(range, version), orderOf(range)), Problem);
+    }
   });
 });
 
