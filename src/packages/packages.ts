@@ -105,10 +105,17 @@ export class Packages {
    * Then the next run begins a build with the newest versions, and the old lock stays in use until the build has succeeded.
    *
    * @param from keep the versions of this lock
+   * @param task the task whose current version has the lock `from`, or null
    * @throws {Problem} `packages_building`, and as `Builder.build`
    */
-  resolve(set: PackageSet, by: Asker, waiting: Waiting, from: Lock | null = null): Prepared | Promise<Prepared> {
-    if (from && isOfSet(from, set)) return this.prepare(from, by, waiting);
+  resolve(
+    set: PackageSet,
+    by: Asker,
+    waiting: Waiting,
+    from: Lock | null = null,
+    task: Pin | null = null,
+  ): Prepared | Promise<Prepared> {
+    if (from && isOfSet(from, set)) return this.prepare(from, by, waiting, task);
     const request = requestOf(set, from);
     const lock = this.#locks.get(`${by.family} ${request}`);
     const artefact = lock && this.#inMemory(lock);
@@ -119,11 +126,12 @@ export class Packages {
   /**
    * Returns the artefact of a lock: at once if it is in memory. An artefact that is gone is built again, with the same versions.
    *
+   * @param task the task whose current version has the lock, or null
    * @throws {Problem} `packages_building`, and as `Builder.build`
    */
-  prepare(lock: Lock, by: Asker, waiting: Waiting): Prepared | Promise<Prepared> {
+  prepare(lock: Lock, by: Asker, waiting: Waiting, task: Pin | null = null): Prepared | Promise<Prepared> {
     const artefact = this.#inMemory(lock);
-    return artefact ? { lock, artefact } : this.#prepare(lock, by, waiting);
+    return artefact ? { lock, artefact } : this.#prepare(lock, by, waiting, task);
   }
 
   /**
@@ -180,11 +188,13 @@ export class Packages {
     return old ?? (await waitForBuild(newer, waiting));
   }
 
-  async #prepare(lock: Lock, by: Asker, waiting: Waiting): Promise<Prepared> {
-    const stored = await this.#stored(lock);
-    if (stored) return stored;
+  async #prepare(lock: Lock, by: Asker, waiting: Waiting, task: Pin | null = null): Promise<Prepared> {
     const { ranges, entries } = lock;
-    const { artefact } = await waitForBuild(this.#build({ ranges, entries }, lock, [], by), waiting);
+    const artefact =
+      (await this.#stored(lock))?.artefact ??
+      (await waitForBuild(this.#build({ ranges, entries }, lock, [], by), waiting)).artefact;
+    // The task may come from another node, or from before an update of the service, which gives the artefact another key.
+    if (task) this.pin(task, lock);
     return { lock, artefact };
   }
 

@@ -301,6 +301,21 @@ describe("the store of artefacts", () => {
     assert.notEqual(await packages.artefacts.get(tasks.get("two")!.key), null);
   });
 
+  test("keeps the artefact of a task that a run has built again, also of another builder", async (t) => {
+    const { packages, builder } = await testPackages(t, many, { maxBytes: 100_000 });
+    builder.bytes = 10_000;
+    const lock = await packages.lockOf(exact("4.0.0"), null, [], A, WAIT);
+    const task = { container: "acme", name: "one" };
+    packages.artefacts.isPinned = (_, key) => packages.names(lock, key);
+    packages.pin(task, lock);
+    await packages.artefacts.remove(lock.key);
+    builder.version = "2";
+    const { ranges, entries } = lock;
+    const by = await packages.resolve({ ranges, entries }, A, WAIT, lock, task);
+    for (const version of ["4.1.0", "4.2.0"]) await packages.resolve(exact(version), A, WAIT);
+    assert.notEqual(await packages.artefacts.get(by.artefact.key), null);
+  });
+
   test("takes from the family whose tasks need the most if they leave no room for a family with less", async (t) => {
     const { packages, clock } = await testPackages(t, many, { maxCount: 10 });
     const tasks = new Map<string, Lock>();

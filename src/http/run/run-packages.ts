@@ -76,7 +76,8 @@ export function artefactOf(
   const gone = new AbortController();
   const onClose = (): void => gone.abort();
   const waiting = { waitMs, signal: gone.signal };
-  const found = packages.resolve(set, by, waiting, from);
+  const isOfTask = from !== null && call.task?.lock === from;
+  const found = packages.resolve(set, by, waiting, from, isOfTask ? call.task : null);
   if (!(found instanceof Promise)) {
     call.lock = found.lock;
     return found.artefact;
