@@ -251,7 +251,7 @@ export class Tasks {
       if (!isCounted) await this.#options.admitIssue(by);
       isCounted = true;
       const lock = wanted && (await this.#lock(at, wanted, by));
-      const isGiven = isCodeGiven(read.members) || wanted !== null;
+      const isGiven = isCodeGiven(read.members) || wanted !== null || active?.lock != null;
       if (check && change.code && change.sha256Of !== checked && isGiven) await check(change.code, lock);
       checked = change.sha256Of;
       if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };

@@ -301,6 +301,14 @@ describe("a named task", () => {
     assert.match((other.json() as { detail: string }).detail, /update has zod, which the task does not import/);
   });
 
+  it("cannot lose packages that its code imports", async () => {
+    await put("needs", { code: 'import { greet } from "greet"; export default greet', packages: { greet: "^1" } });
+    for (const packages of [null, {}]) {
+      const answer = await send("PUT", "/api/tasks/acme/needs", { json: { packages } });
+      assertProblem(answer, 400, "module_missing");
+    }
+  });
+
   it("is tried without being published", async () => {
     const json = { code: CODE, packages: { greet: "1.0.0" } };
     const answer = await send("PUT", "/api/tasks/acme/tried?dryRun=true", { json });
