@@ -431,6 +431,18 @@ describe("the list of packages", () => {
     assertProblem(await service.request("DELETE", "/api/packages/allow/added-by-api"), 404, "not_found");
   });
 
+  it("warms what code requires", async () => {
+    const packages = { greet: "1.0.0 - 1.9.9" };
+    const json = { packages, entries: ["require:greet", "greet/loud"] };
+    const warmed = await send("POST", "/api/packages/warm", { json });
+    const { lock } = warmed.json() as { lock: { entries: string[] } };
+    assert.deepEqual(lock.entries, ["greet", "greet/loud", "require:greet", "require:greet/loud"]);
+    const asked = registry.requests.length;
+    const code = 'const { greet } = require("greet"); module.exports = () => require("greet/loud").default("you")';
+    assert.equal((await run(code, { packages })).text, '"HELLO YOU"');
+    assert.equal(registry.requests.length, asked);
+  });
+
   it("shows what is built: all to administrators, and to others what their family has", async () => {
     const other = await service.issue(CUSTOMER);
     const warmed = await send("POST", "/api/packages/warm", {

@@ -32,6 +32,8 @@ interface WarmRequest {
 }
 
 const MAX_ENTRIES = 100;
+/** The beginning of an entry as code requires it, in locks. */
+const REQUIRED = "require:";
 const ENTRIES = `must be a list of at most ${MAX_ENTRIES} modules of these packages, such as ["zod/mini"]`;
 
 export const warmRequest: z.ZodType<WarmRequest> = z.strictObject(
@@ -148,7 +150,8 @@ function shownPolicy({ packages, config }: ApiDependencies): object {
 function setOf(input: unknown, by: Caller, { packages }: ApiDependencies): PackageSet {
   const parsed = warmRequest.safeParse(input);
   if (!parsed.success) throw membersProblem("the request", schemaFaults(warmRequest, parsed.error));
-  const { packages: ranges, entries = [] } = parsed.data;
+  const { packages: ranges, entries: named = [] } = parsed.data;
+  const entries = named.map((entry) => (entry.startsWith(REQUIRED) ? entry.slice(REQUIRED.length) : entry));
   const other = entries.find((entry) => !Object.hasOwn(ranges, packageOf(entry) ?? ""));
   if (other !== undefined) {
     throw membersProblem("the request", [
@@ -156,6 +159,8 @@ function setOf(input: unknown, by: Caller, { packages }: ApiDependencies): Packa
     ]);
   }
   const texts = entries.map((entry) => JSON.stringify(entry));
+  // As code that calls it, which needs all entries for both.
+  if (named.some((entry) => entry.startsWith(REQUIRED))) texts.push("require");
   const set = packages.permits.named(texts, ranges, by.claims.packages);
   if (!set) throw membersProblem("the request", [{ member: "packages", detail: "names no package" }]);
   return set;
