@@ -58,10 +58,14 @@ export class MissingModule extends Error {
     if (this.#specifier.startsWith("npm:") && !(named && RANGE.test(named.range))) {
       return "Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@^4, npm:@acme/tools@2/parse.";
     }
-    if (!named) return undefined;
-    if (this.#stated)
-      return `Import ${this.#stated.length > 0 ? "one of these entries" : `the package: ${named.name}`}.`;
+    if (!named) return hintOfRange(this.#specifier);
     const { name, range, entry } = named;
+    if (this.#stated) {
+      if (this.#stated.length > 0) return "Import one of these entries.";
+      return entry === name
+        ? "The package has only types: import type needs no package."
+        : `Import the package: ${name}.`;
+    }
     for (let index = 0; index < this.#available.length; index += 1) {
       if (packageSpecifier(this.#available[index]!)?.name !== name) continue;
       return `The code has the package ${name}, and not "${entry}". Check the name, and write it as a text in the code: a computed name is not found before the run.`;
@@ -74,6 +78,13 @@ export class MissingModule extends Error {
   get similar(): string | null {
     return this.#similar;
   }
+}
+
+/** Returns the hint for a range in a specifier without `npm:`, such as `zod@4`; otherwise undefined. */
+function hintOfRange(specifier: string): string | undefined {
+  const named = packageSpecifier(`npm:${specifier}`);
+  if (!named || named.range === "" || !RANGE.test(named.range)) return undefined;
+  return `Import "npm:${specifier}", or "${named.entry}" with "packages": ${stringify({ [named.name]: named.range })} in the request.`;
 }
 
 const faults = new WeakMap<FaultMessage, MissingModule>();

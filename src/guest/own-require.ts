@@ -34,9 +34,24 @@ export function refuseUnusable(specifier: string, parent: string): void {
  * The `require` of packages. It gives Node's modules only, because an artefact has all other modules. Some packages try to
  * load a package that was not installed, and go on without it.
  */
-export function requireInPackage(specifier: string): unknown {
-  if (isBuiltinModule(specifier)) return requireFromTmp(specifier);
+export const requireInPackage: (specifier: string) => unknown = assign(
+  (specifier: string): unknown => {
+    if (isBuiltinModule(specifier)) return requireFromTmp(specifier);
+    throw notFound(specifier);
+  },
+  {
+    // Some packages look for themselves there, or remove themselves.
+    cache: {},
+    extensions: {},
+    resolve: (specifier: string): string => {
+      if (isBuiltinModule(specifier)) return specifier;
+      throw notFound(specifier);
+    },
+  },
+);
+
+function notFound(specifier: string): Error {
   // As Node begins the message, because some packages look for these words.
   const message = `Cannot find module '${specifier}': a package requires it, and does not have it as a dependency`;
-  throw assign(new NativeError(message), { code: "MODULE_NOT_FOUND" });
+  return assign(new NativeError(message), { code: "MODULE_NOT_FOUND" });
 }

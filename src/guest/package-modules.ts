@@ -1,3 +1,4 @@
+import { uncurry } from "../wire/uncurry.ts";
 import type { Packages } from "./packages.ts";
 import { safeMap } from "./safe-map.ts";
 
@@ -22,6 +23,7 @@ const SCHEME = "package:/";
 
 const { keys } = Object;
 const { stringify } = JSON;
+const isWellFormed = uncurry(String.prototype, "isWellFormed");
 const modules = safeMap<string, Waiting>();
 /** The names that a module without a package exports, until it is loaded. */
 const namesByUrl = safeMap<string, readonly string[]>();
@@ -66,10 +68,14 @@ function valuesOf(call: string, names: readonly string[]): { format: "module"; s
   let assignments = "";
   let exports = "";
   for (let index = 0; index < names.length; index += 1) {
-    const name = stringify(names[index]);
+    const name = names[index]!;
+    // A module cannot export a name that is not well-formed.
+    if (!isWellFormed(name)) continue;
+    const text = stringify(name);
     variables += `,$${index}`;
-    assignments += `$${index}=$[${name}];`;
-    exports += `$${index} as ${name},`;
+    // A getter may throw. As in Node, the other exports can be imported.
+    assignments += `try{$${index}=$[${text}]}catch{}`;
+    exports += `$${index} as ${text},`;
   }
   return { format: "module", source: `${variables};${call},($)=>{${assignments}});export{${exports}}` };
 }

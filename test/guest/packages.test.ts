@@ -19,6 +19,12 @@ const WRITTEN = {
     try { require("not-installed"); } catch (error) { exports.code = error.code; }
     exports.fs = typeof require("node:fs").readFileSync;
     exports.later = () => require("also-not-installed");`,
+  "odd@1.0.0/index.js": `
+    delete require.cache[__filename];
+    exports.fine = 1;
+    Object.defineProperty(exports, "lazy", { enumerable: true, get() { throw new Error("is not installed"); } });
+    exports["\\ud800"] = 2;
+    try { require.resolve("not-installed"); } catch (error) { exports.code = error.code; }`,
   "@acme/tools@3.0.0/index.js": `module.exports = Object.assign((a, b) => a + b, { twice: (a) => 2 * a });`,
 };
 
@@ -27,7 +33,18 @@ let packagesId: number;
 
 before(async () => {
   guest = await GuestProcess.start();
-  const entries = ["zod", "zod/mini", "hono", "hono/cors", "counter", "thrower", "broken", "optional", "@acme/tools"];
+  const entries = [
+    "zod",
+    "zod/mini",
+    "hono",
+    "hono/cors",
+    "counter",
+    "thrower",
+    "broken",
+    "optional",
+    "odd",
+    "@acme/tools",
+  ];
   packagesId = guest.packages(await artefactOf(entries, WRITTEN));
 });
 after(async () => {
@@ -142,6 +159,15 @@ describe("a package of a code", () => {
     assert.equal(await value('import { evaluations } from "counter"; export default evaluations'), 1);
   });
 
+  it("whose getter throws, or whose export has a name that no module can export, gives its other exports as in Node", async () => {
+    for (const end of ["", "export { fine };\n"]) {
+      const code = `import { fine, code } from "odd";\n${end}export default fine + code;`;
+      assert.equal(await value(code), "1MODULE_NOT_FOUND");
+    }
+    const fault = await guest.fault('import odd from "odd"; export default odd.lazy', {}, { packagesId });
+    assert.match(fault.detail, /is not installed/);
+  });
+
   it("has live exports in the namespace", async () => {
     const code =
       'import * as counter from "counter";\nconst before = counter.count;\ncounter.add();\nexport default counter.count - before';
@@ -193,6 +219,11 @@ describe("a package of a code", () => {
   it("with a range is suggested with this range", async () => {
     const { hint } = await guest.fault('return require("npm:@scope/lib@^2/sub")', {}, { packagesId });
     assert.match(hint!, /^Add "packages": \{"@scope\/lib":"\^2"\} to the request, or import "npm:@scope\/lib\/sub"\. /);
+  });
+
+  it("with a range and without npm: is missing, with a hint how to write it", async () => {
+    const { hint } = await guest.fault('import { z } from "zod@^4.0.0/mini"; export default z', {}, { packagesId });
+    assert.equal(hint, 'Import "npm:zod@^4.0.0/mini", or "zod/mini" with "packages": {"zod":"^4.0.0"} in the request.');
   });
 
   it("with an entry that was not built is missing, with a hint about the name", async () => {
