@@ -48,11 +48,11 @@ export function requirePermitted(
   for (const name of names) {
     const range = ranges[name]!;
     if (policy.mode === "listed" && !isPermitted(name, range, permitsOf(policy.allow))) {
-      const hint = nearHint(name, policy, claim) ?? addHint(name);
+      const hint = nearHint(name, policy, claim) ?? rangeHint(name, permitsOf(policy.allow), moreHint) ?? addHint(name);
       throw forbidden(name, `--npm-allow ${limitOf(name, range, permitsOf(policy.allow))}`, hint);
     }
     if (claim !== null && !isPermitted(name, range, permitsOf(claim))) {
-      const hint = nearHint(name, policy, claim) ?? ASK_ISSUER;
+      const hint = nearHint(name, policy, claim) ?? rangeHint(name, permitsOf(claim), () => ASK_ISSUER) ?? ASK_ISSUER;
       throw forbidden(name, `the claim packages of the token ${limitOf(name, range, permitsOf(claim))}`, hint);
     }
   }
@@ -76,6 +76,16 @@ const ASK_ISSUER = "Ask for a token that permits it.";
 
 function addHint(name: string): string {
   return `An administrator permits it with caisson packages add ${name}. Or bundle it with the code.`;
+}
+
+function moreHint(name: string): string {
+  return `An administrator permits all versions with caisson packages add ${name}.`;
+}
+
+/** Returns the hint for another range than the permitted one, or null. */
+function rangeHint(name: string, permits: readonly Permit[], more: (name: string) => string): string | null {
+  const found = permits.find((permit) => covers(permit, name));
+  return found ? `Name a range within ${found.range}. ${more(name)}` : null;
 }
 
 /** Returns the hint with the permitted package whose name is probably meant, or null. */
