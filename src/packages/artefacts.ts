@@ -60,7 +60,8 @@ export class Artefacts {
     const known = new Set([...index.leastUsed(null)].map(({ key }) => key + END));
     // A service that was killed may have left files which are not whole, or not in the index.
     for (const name of readdirSync(folder)) {
-      if (name.endsWith(NEW) || (name.endsWith(END) && !known.has(name))) rmSync(path.join(folder, name), { force: true, recursive: true });
+      if (name.endsWith(NEW) || (name.endsWith(END) && !known.has(name)))
+        rmSync(path.join(folder, name), { force: true, recursive: true });
     }
   }
 

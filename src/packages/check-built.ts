@@ -52,11 +52,13 @@ function isRoot(name: string, key: string, range: string): boolean {
   const version = key.slice(name.length + 1);
   // A package may have no version but pre-releases. Then `*` is one of them, which it does not contain.
   const isFit = isTag(range) || range === "*" || semver.satisfies(version, range);
-  return isFit && isExact(version);
+  return isFit && isVersion(version);
 }
 
 /** Whether a text is a version, with nothing around it. */
-function isExact(text: string): boolean {
+function isVersion(text: string): boolean {
   const version = semver.parse(text);
-  return version !== null && text === [version.version, version.build.join(".")].filter((part) => part !== "").join("+");
+  return (
+    version !== null && text === [version.version, version.build.join(".")].filter((part) => part !== "").join("+")
+  );
 }

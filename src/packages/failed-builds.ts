@@ -48,7 +48,11 @@ export class FailedBuilds {
 
 /** Whether the same build would fail again. */
 function isNoted(code: string): boolean {
-  return code === "quota_exceeded" || code === "store_unavailable" || (code.startsWith("packages_") && code !== "packages_building");
+  return (
+    code === "quota_exceeded" ||
+    code === "store_unavailable" ||
+    (code.startsWith("packages_") && code !== "packages_building")
+  );
 }
 
 /** Returns a short key: a name may have 190 KB. */

@@ -36,6 +36,23 @@ function given(stored: readonly KeptArtefact[], bytes: number): string[] {
   return givenUp(stored, "asks", { bytes, count: 1 }, { bytes, count: 0 }, { bytes: 100, count: 100 });
 }
 
+/** Returns a set with 400 KB of names. */
+function longSet(at: number): PackageSet {
+  const entries = Array.from({ length: 200 }, (_, each) => `zod/${at}/${each}/`.padEnd(2_000, "x"));
+  return { ranges: { zod: "^4" }, entries };
+}
+
+function orderOf(range: string): BuildOrder {
+  return { set: exact(range), from: null, update: [], minAgeMs: 0, holder: "a", requestedBy: "a1" };
+}
+
+/** Returns the result of an order for a range of zod. */
+function builtOf(range: string, version: string): Built {
+  const packages = [{ name: "zod", version, integrity: "sha512-x", dependencies: {} }];
+  const parts = { ...exact(range), roots: { zod: `zod@${version}` }, packages, builder: "1" };
+  return { lock: { ...parts, key: keyOfLock(parts), requestedBy: "a1", at: 0 }, artefact: Buffer.of() };
+}
+
 /** Returns the code of the problem that a call fails with. */
 async function codeOf(call: () => unknown): Promise<string> {
   try {
@@ -60,10 +77,6 @@ describe("inline code", () => {
 
   test("with long names counts for the memory of locks with its names", async (t) => {
     const { packages } = await testPackages(t, VERSIONS, { maxBytes: 64 * 2 ** 20 });
-    const longSet = (at: number): PackageSet => {
-      const entries = Array.from({ length: 200 }, (_, each) => `zod/${at}/${each}/`.padEnd(2_000, "x"));
-      return { ranges: { zod: "^4" }, entries };
-    };
     await packages.resolve(longSet(0), A, WAIT);
     assert.ok(!(packages.resolve(longSet(0), A, WAIT) instanceof Promise));
     for (let at = 1; at < 7; at++) await packages.resolve(longSet(at), A, WAIT);
@@ -394,17 +407,6 @@ describe("the store of artefacts", () => {
 });
 
 describe("the check of a build", () => {
-  const orderOf = (range: string): BuildOrder => {
-    const set = { ranges: { zod: range }, entries: ["zod"] };
-    return { set, from: null, update: [], minAgeMs: 0, holder: "a", requestedBy: "a1" };
-  };
-  const builtOf = (range: string, version: string): Built => {
-    const { set } = orderOf(range);
-    const packages = [{ name: "zod", version, integrity: "sha512-x", dependencies: {} }];
-    const parts = { ...set, roots: { zod: `zod@${version}` }, packages, builder: "1" };
-    return { lock: { ...parts, key: keyOfLock(parts), requestedBy: "a1", at: 0 }, artefact: Buffer.of() };
-  };
-
   test("accepts what npm installs: the pre-release of a package that has no other version, and build metadata", () => {
     for (const [range, version] of [
       ["*", "1.0.0-beta.1"],
