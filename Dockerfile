@@ -38,7 +38,7 @@ COPY --from=build /app/node_modules node_modules
 COPY package.json ./
 COPY scripts/node scripts/
 COPY --from=build /app/dist dist
-# What the start of a container's root would compile, this one has: see src/main.ts.
+# What the commands of a container's root would compile, this one has: see src/built/load-program.ts.
 RUN scripts/node dist/main.js --version
 # Open to whoever the container is run as; what the service makes in it is its own alone.
 RUN install -d -m 1777 /data

@@ -1,4 +1,5 @@
 /** Bundles the service into `dist/`, if it has changed since the last build. A start from there takes half the time. */
+import { hash } from "node:crypto";
 import {
   existsSync,
   globSync,
@@ -10,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import http from "node:http";
+import { isBuiltin } from "node:module";
 import path from "node:path";
 
 import { build, type Plugin } from "esbuild";
@@ -20,24 +21,30 @@ import { programTexts } from "../src/sandbox/program/program-texts.ts";
 
 const ROOT = path.dirname(import.meta.dirname);
 const OUT = path.join(ROOT, "dist");
-/** What Node starts: the command line, a process and three threads. Each finds the others in its own folder. */
-const ENTRIES = [
-  "src/main.ts",
-  "src/sandbox/launcher/launcher-process.ts",
-  "src/sandbox/confined/disk-check-thread.ts",
-  "src/records/writer-thread.ts",
-  "src/records/reader-thread.ts",
-  "src/http/mcp/schema-thread.ts",
-];
+/**
+ * What Node starts: two programs that load a script, and threads. Each finds the others in its own folder. The texts are modules of
+ * their own, because only some processes need them in their memory.
+ */
+const ENTRIES: Readonly<Record<string, string>> = {
+  main: "src/built/main.ts",
+  "launcher-process": "src/built/launcher-process.ts",
+  "disk-check-thread": "src/sandbox/confined/disk-check-thread.ts",
+  "writer-thread": "src/records/writer-thread.ts",
+  "reader-thread": "src/records/reader-thread.ts",
+  "schema-thread": "src/http/mcp/schema-thread.ts",
+  "program-texts": "src/sandbox/program/program-texts.ts",
+  "program-text": "src/builder/program-text.ts",
+};
+/** Each becomes one script, which a program loads with the code that V8 has compiled before (`src/built/load-program.ts`). */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  program: "src/command-line.ts",
+  "launcher-program": "src/sandbox/launcher/serve-launcher.ts",
+};
 const SOURCES = ["src/**/*.ts", "client/src/**/*.ts", "package.json", "package-lock.json", "scripts/build.ts"];
 /** The file of another package that the program of builders contains. */
 const BUILDER_API = "node_modules/esbuild/lib/main.js";
 /** Written last, so that an interrupted build is done again. */
 const STAMP = path.join(OUT, "built");
-/** Some dependencies are CommonJS modules, which call `require` for Node's modules. */
-const REQUIRE =
-  'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);';
-
 /** Replaces the functions that bundle the program of guests and the program of builders by their results. */
 const guestPrograms: Plugin = {
   name: "guest-programs",
@@ -71,23 +78,45 @@ const englishOnly: Plugin = {
   },
 };
 
+/** Members that are read when they are used, and that the service uses. */
+const USED_GETTERS: ReadonlySet<string> = new Set(["BlockList"]);
+
 /**
- * Takes `node:http` from Node's own table of modules. An import of it reads all its members, and one of them loads Node's
- * implementation of fetch, which takes as much time as the start of Node.
+ * Takes Node's modules from Node's own table. An import of them makes an ES module of each and reads all its members. One member of
+ * `node:http` loads Node's implementation of fetch, which takes as much time as the start of Node.
  */
-const httpWithoutFetch: Plugin = {
-  name: "http-without-fetch",
+const builtIns: Plugin = {
+  name: "built-ins",
   setup: (bundler) => {
-    bundler.onResolve({ filter: /^(?:node:)?http$/ }, ({ kind }) =>
-      kind === "import-statement" ? { path: "node:http", namespace: "built-in" } : undefined,
-    );
-    bundler.onLoad({ filter: /^node:http$/, namespace: "built-in" }, () => {
-      const members = Object.entries(Object.getOwnPropertyDescriptors(http));
-      const names = members.filter(([, member]) => member.get === undefined).map(([name]) => name);
+    bundler.onResolve({ filter: /^(?:node:)?[a-z_/0-9]+$/ }, ({ path: name, kind }) => {
+      const bare = name.replace(/^node:/, "");
+      // A function that is executed in another process imports what that process has.
+      if (kind === "dynamic-import" || (!isBuiltin(bare) && !isBuiltin(`node:${bare}`))) return undefined;
+      return { path: `node:${bare}`, namespace: kind === "require-call" ? "built-in-whole" : "built-in" };
+    });
+    bundler.onLoad({ filter: /./, namespace: "built-in-whole" }, ({ path: name }) => ({
+      contents: `module.exports = process.getBuiltinModule("${name}");`,
+    }));
+    bundler.onLoad({ filter: /./, namespace: "built-in" }, ({ path: name }) => {
+      const members = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)!));
+      const names = members.filter(
+        ([key, member]) => key !== "default" && (member.get === undefined || USED_GETTERS.has(key)),
+      );
       return {
-        contents: `const http = process.getBuiltinModule("node:http"); export default http; export const { ${names.join(", ")} } = http;`,
+        contents: `const whole = process.getBuiltinModule("${name}"); export default whole; export const { ${names.map(([key]) => key).join(", ")} } = whole;`,
       };
     });
+  },
+};
+
+/** Leaves the texts of the programs of guests and builders out of a script. */
+const textsApart: Plugin = {
+  name: "texts-apart",
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /\/program-texts?\.ts$/ }, ({ path: file }) => ({
+      path: `./${path.basename(file, ".ts")}.js`,
+      external: true,
+    }));
   },
 };
 
@@ -101,37 +130,54 @@ function isCurrent(): boolean {
 
 async function make(): Promise<void> {
   const begunMs = Date.now();
-  const { outputFiles, metafile } = await build({
+  const common = {
     absWorkingDir: ROOT,
-    entryPoints: ENTRIES,
     outdir: OUT,
-    entryNames: "[name]",
-    chunkNames: "[name]-[hash]",
     bundle: true,
-    splitting: true,
-    format: "esm",
     platform: "node",
     target: "node24",
-    banner: { js: REQUIRE },
     legalComments: "linked",
-    plugins: [guestPrograms, httpWithoutFetch, englishOnly, noValidator],
     write: false,
     metafile: true,
+  } as const;
+  const plugins = [guestPrograms, builtIns, englishOnly, noValidator];
+  const modules = await build({ ...common, entryPoints: ENTRIES, format: "esm", plugins });
+  const scripts = await build({
+    ...common,
+    entryPoints: SCRIPTS,
+    format: "cjs",
+    plugins: [textsApart, ...plugins],
+    define: { "import.meta.dirname": "$dirname", "import.meta.filename": "$filename", "import.meta.url": "$filename" },
   });
   mkdirSync(OUT, { recursive: true });
+  const files = [
+    ...modules.outputFiles.map(({ path: file, text }) => ({ file, text })),
+    ...scripts.outputFiles.map(({ path: file, text }) => ({
+      file,
+      text: file.endsWith(".js") ? asScript(text) : text,
+    })),
+  ];
   // Each file is replaced as a whole, because another start may read it at this moment.
-  for (const { path: file, text, contents } of outputFiles) {
+  for (const { file, text } of files) {
     const unfinished = `${file}.${process.pid}`;
-    writeFileSync(unfinished, file.endsWith(".js") ? asAscii(text) : contents);
+    writeFileSync(unfinished, file.endsWith(".js") ? asAscii(text) : text);
     renameSync(unfinished, file);
   }
-  writeFileSync(path.join(OUT, "licenses.txt"), licensesOf([...Object.keys(metafile.inputs), BUILDER_API]));
+  const inputs = [...Object.keys(modules.metafile.inputs), ...Object.keys(scripts.metafile.inputs)];
+  writeFileSync(path.join(OUT, "licenses.txt"), licensesOf([...inputs, BUILDER_API]));
   writeFileSync(path.join(OUT, "package.json"), '{ "type": "module" }\n');
-  const made = new Set(outputFiles.map(({ path: file }) => path.basename(file)));
-  for (const name of globSync("*.js", { cwd: OUT })) if (!made.has(name)) rmSync(path.join(OUT, name), { force: true });
+  const made = new Set(files.map(({ file }) => path.basename(file)));
+  for (const name of globSync(["*.js", "*.LEGAL.txt"], { cwd: OUT }))
+    if (!made.has(name)) rmSync(path.join(OUT, name), { force: true });
   writeFileSync(STAMP, "");
   // A file that changes during a build is newer than the build.
   utimesSync(STAMP, begunMs / 1_000, begunMs / 1_000);
+}
+
+/** Makes a script of a CommonJS module: a function that returns the exports, after a line with the digest of the text. */
+function asScript(text: string): string {
+  const script = `(function ($dirname, $filename, require) { const module = { exports: {} };\n${text}\nreturn module.exports; })\n`;
+  return `// ${hash("sha256", asAscii(script))}\n${script}`;
 }
 
 /**

@@ -13,6 +13,7 @@ const LEAVES = [
   "errors",
   "fair-queue",
   "finding",
+  "kept-code",
   "labels",
   "members",
   "nearest",
@@ -22,7 +23,10 @@ const LEAVES = [
   "units",
 ];
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  main: ["cli", "user-folder"],
+  main: ["command-line"],
+  "command-line": ["cli", "kept-code", "user-folder"],
+  // What the build starts instead of the files of the source.
+  built: ["command-line", "sandbox"],
   cli: [
     "client",
     "service",
@@ -34,6 +38,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "data-folder",
     "data-lock",
+    "heap-growth",
     "idle-memory",
     "young-generation",
     ...LEAVES,
@@ -113,6 +118,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   database: [],
   "data-folder": [],
   "data-lock": ["data-folder"],
+  "heap-growth": [],
   "idle-memory": [],
   "young-generation": [],
   config: ["nearest", "package-names", "units", "user-folder"],
@@ -123,6 +129,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   "client-site": [],
   "fair-queue": [],
   finding: [],
+  "kept-code": [],
   labels: [],
   members: ["errors", "nearest"],
   nearest: [],

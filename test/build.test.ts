@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -25,9 +25,11 @@ it("a build is made once, and again when a source is newer or when it was interr
 
   build();
   const names = readdirSync(dist);
-  for (const name of ["main", "launcher-process", "disk-check-thread", "writer-thread", "reader-thread"]) {
+  const programs = ["main", "program", "launcher-process", "launcher-program", "program-text", "program-texts"];
+  for (const name of [...programs, "disk-check-thread", "writer-thread", "reader-thread", "schema-thread"]) {
     assert.ok(names.includes(`${name}.js`), name);
   }
+  keepsCompiledCode(dist, path.join(folder.path, "copy"));
   makeOld();
   build();
   assert.ok(isOld());
@@ -36,13 +38,12 @@ it("a build is made once, and again when a source is newer or when it was interr
     path.join(folder.path, "src/cli/program.ts"),
     'export const program = () => ({ parseAsync: () => console.log("changed") });',
   );
+  writeFileSync(path.join(dist, "chunk-of-a-build-before.js"), "");
   build();
   assert.ok(!isOld());
   const { stdout } = spawnSync(process.execPath, [path.join(dist, "main.js")], { encoding: "utf8" });
   assert.equal(stdout, "changed\n");
-  // Chunks of the build before are gone.
-  const imported = readdirSync(dist).filter((name) => name.startsWith("service-"));
-  assert.deepEqual(imported, []);
+  assert.deepEqual(readdirSync(dist).toSorted(), names.toSorted());
 
   makeOld();
   const { mtimeMs } = statSync(path.join(dist, "built"));
@@ -51,3 +52,32 @@ it("a build is made once, and again when a source is newer or when it was interr
   assert.ok(!isOld() && statSync(path.join(dist, "built")).mtimeMs >= mtimeMs);
   assert.equal(readFileSync(path.join(dist, "package.json"), "utf8"), '{ "type": "module" }\n');
 });
+
+/** Checks that a start keeps the compiled code of its program, that the next start uses it, and that another program does not. */
+function keepsCompiledCode(built: string, copy: string): void {
+  const dist = path.join(copy, "dist");
+  cpSync(built, dist, { recursive: true });
+  const start = (): string[] => {
+    const words = [path.join(dist, "main.js"), "--version"];
+    // Without the cache of the tests.
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env: {} });
+    assert.deepEqual([status, stderr], [0, ""]);
+    return globSync("node_modules/.cache/caisson/*/command/*", { cwd: copy });
+  };
+  const inodeOf = (file: string): number => statSync(path.join(copy, file)).ino;
+  const [file, ...others] = start();
+  assert.deepEqual(others, []);
+  const inode = inodeOf(file!);
+  assert.deepEqual(start(), [file]);
+  // A start that cannot use the code writes it again.
+  assert.equal(inodeOf(file!), inode);
+
+  writeFileSync(path.join(copy, file!), readFileSync(path.join(copy, file!)).subarray(0, 1_000));
+  start();
+  assert.notEqual(inodeOf(file!), inode);
+
+  const program = path.join(dist, "program.js");
+  writeFileSync(program, readFileSync(program, "utf8").replace(/[0-9a-f]{64}/, "0".repeat(64)));
+  const [other, ...older] = start();
+  assert.deepEqual([path.basename(other!), older], ["0".repeat(64), []]);
+}

@@ -4,8 +4,8 @@ import type { BuildOrder, Builder, Built, Loader } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { executeOrder } from "./build-guests.ts";
+import { loadText } from "./load-text.ts";
 import { dishonest, lockOf } from "./lock-of.ts";
-import { programText } from "./program-text.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { RegistryEgress } from "./registry-fetch.ts";
 import { RegistryProxy } from "./registry-proxy.ts";
@@ -57,7 +57,7 @@ export function openBuilder(options: BuilderOptions): Builder {
       const hint = `The operator must install esbuild; ${INSTALL_ESBUILD}.`;
       throw new Problem("packages_unavailable", "packages cannot be built here: esbuild is not installed", { hint });
     }
-    program ??= (options.program ?? programText)().then((text) => Buffer.from(text));
+    program ??= options.program?.().then((text) => Buffer.from(text)) ?? loadText();
     const answer = executeOrder(options.sandbox, await program, order, proxy, ms, signal);
     running.add(answer);
     try {

@@ -7,7 +7,6 @@ import { ConfigError } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
-import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The exit code for an error of the service, and for a service that was not reached. */
@@ -36,7 +35,7 @@ export function backupCommand(): Command {
       const { to, force = false, withoutRecords = false } = command.opts<Options>();
       if (to === "") throw new ConfigError("--to: the name of the file is empty");
       const file = to === "-" ? null : path.resolve(to);
-      const { backUp } = await load(import("../backup/back-up.ts"));
+      const { backUp } = await import("../backup/back-up.ts");
       const summary = await backUp(
         {
           ...{ data: path.resolve(data), file, replace: force, withoutRecords, release: VERSION },

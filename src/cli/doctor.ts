@@ -7,7 +7,6 @@ import { reportText } from "../doctor/report-text.ts";
 import { VERSION } from "../http/headers.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
-import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 export function doctorCommand(): Command {
@@ -22,7 +21,7 @@ export function doctorCommand(): Command {
     try {
       const config = settingsOf(command);
       for (const fault of unknownVariables(process.env)) process.stderr.write(`caisson: ${fault}\n`);
-      const { examine } = await load(import("../doctor/examine.ts"));
+      const { examine } = await import("../doctor/examine.ts");
       const report = await examine(config);
       const text = command.opts<{ json?: true }>().json ? reportJson(report, config) : reportText(report);
       process.stdout.write(text, () => process.exit(report.ok ? 0 : 1));

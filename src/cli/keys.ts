@@ -4,7 +4,6 @@ import type { Config } from "../config.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
 import type * as KeyVerbs from "./key-verbs.ts";
-import { load } from "./load.ts";
 import { printableJson } from "./print/printable.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
@@ -75,7 +74,7 @@ function verb(
   return command.action(async (...args: unknown[]) => {
     try {
       const config = settingsOf(command);
-      const verbs = await load(import("./key-verbs.ts"));
+      const verbs = await import("./key-verbs.ts");
       const json = command.opts<{ json?: true }>().json === true;
       await work(verbs, config, { json, print: printer(json) }, typeof args[0] === "string" ? args[0] : undefined);
     } catch (error) {

@@ -8,7 +8,6 @@ import type { Salvage } from "../limits/stores/embedded/repair.ts";
 import { enterAsOwner } from "./as-owner.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
-import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** Repairs damaged counts, which stop the start of a service. */
@@ -22,7 +21,7 @@ export function repairCommand(): Command {
     try {
       const data = path.resolve(settingsOf(command).data);
       if (!existsSync(path.join(data, "limits"))) throw new Error(`there are no counts in the data folder ${data}`);
-      const { salvage } = await load(import("../limits/stores/embedded/repair.ts"));
+      const { salvage } = await import("../limits/stores/embedded/repair.ts");
       const lock = enterAsOwner(data, (createFile) => lockDataFolder(".", data, createFile));
       const salvaged = salvage("limits");
       process.stdout.write(describe(salvaged));

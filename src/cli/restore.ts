@@ -10,7 +10,6 @@ import { lockDataFolder } from "../data-lock.ts";
 import { enterAsOwner } from "./as-owner.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
-import { load } from "./load.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 
 /** The exit code for an error of this machine, such as a full disk. */
@@ -29,7 +28,7 @@ export function restoreCommand(): Command {
     try {
       const data = path.resolve(settingsOf(command).data);
       const file = await openBackup(command.opts<{ from: string }>().from);
-      const { refuseUsedFolder, restore } = await load(import("../backup/restore.ts"));
+      const { refuseUsedFolder, restore } = await import("../backup/restore.ts");
       const lock = lockUnused(data, refuseUsedFolder);
       const { caisson, madeAt } = await restore(file);
       lock.release();

@@ -1,25 +1,15 @@
-import { setFlagsFromString } from "node:v8";
-
 import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
 import { unknownVariables } from "../config/read.ts";
+import { letHeapGrow } from "../heap-growth.ts";
 import { VERSION } from "../http/headers.ts";
 import { releaseMemoryWhenIdle } from "../idle-memory.ts";
 import type { Service } from "../service/service.ts";
 import { limitYoungGeneration } from "../young-generation.ts";
 import { addExamples } from "./examples.ts";
 import { fail } from "./fail.ts";
-import { load } from "./load.ts";
 import { addSettings, settingsWithOrigins } from "./settings.ts";
-
-/**
- * By default V8 collects the whole heap when it has grown to about twice its live size, including the buffers into
- * which sockets are read. About 25 MiB are live here, so a few large results a second caused one and a half collections
- * a second. Each took a tenth of a second of processor time, mostly in threads that delay guests. With growth to four
- * times the live size, the cost is a fifth of that.
- */
-const HEAP_GROWTH = "--heap-growing-percent=300";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description("start the service");
@@ -34,9 +24,8 @@ export function serveCommand(): Command {
       const { config, origins } = settingsWithOrigins(command);
       const faults = unknownVariables(process.env);
       for (const fault of faults) process.stderr.write(`caisson: ${fault}\n`);
-      const { startService } = await load(import("../service/service.ts"));
-      // Not before: V8 takes no compiled module that was kept under other flags.
-      setFlagsFromString(HEAP_GROWTH);
+      const { startService } = await import("../service/service.ts");
+      letHeapGrow();
       limitYoungGeneration();
       const service = await startService(config, { origins, unknownVariables: faults });
       releaseMemoryWhenIdle();

@@ -7,6 +7,7 @@ import path from "node:path";
 import { CopiedDatabases } from "../backup/backup-source.ts";
 import { BackupServer } from "../backup/serve-backups.ts";
 import { refuseUnfinishedRestore } from "../backup/unfinished-restore.ts";
+import { loadText } from "../builder/load-text.ts";
 import type { Config } from "../config.ts";
 import { settingsInForce } from "../config/in-force.ts";
 import type { Origins } from "../config/read.ts";
@@ -36,6 +37,7 @@ import { cancelRun, runningIn } from "../http/run/find-runs.ts";
 import { replaceGuests } from "../http/run/replace-guests.ts";
 import type { RunTrace } from "../http/run/run-trace.ts";
 import { RunTraces } from "../http/run/run-traces.ts";
+import { keepCode } from "../kept-code.ts";
 import { Limiter } from "../limits/limiter.ts";
 import { EmbeddedLimitStore } from "../limits/stores/embedded.ts";
 import { openNodes } from "../nodes/open-nodes.ts";
@@ -222,7 +224,7 @@ async function wire(
   const system: SystemFacts = {
     ...{ startedAt: new Date().toISOString(), node: { name: node, process: runIds.process }, unknownVariables },
     ...{ settings: settingsInForce(config, origins), capacity: { ...capacity } },
-    findings: await openFindings(config, sandbox.facts, checks, link),
+    findings: openFindings(config, sandbox.facts, checks, link),
   };
   const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
   const onRefused: ConstructorParameters<typeof ConnectionShare>[2] = (...refused) => log.refusedConnection(...refused);
@@ -276,6 +278,7 @@ async function wire(
     closers.use(await copyThreadPrograms(path.resolve(history.folder)));
     await giveFolder(history.folder, identity);
     await Promise.all([history.threads.load(), loadExposition(), loadApi(), loadMcp(), openApiJson(), consoleFiles()]);
+    await loadText();
   }
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
@@ -289,6 +292,7 @@ async function wire(
     servers.push(console);
     consoleUrl = consoleUrlOf(console, url);
   }
+  keepCode();
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
   // As the service's user, whose socket it is.

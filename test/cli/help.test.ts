@@ -7,6 +7,7 @@ import { EXAMPLES } from "../../src/cli/examples.ts";
 import { printable, printableJson } from "../../src/cli/print/printable.ts";
 import { fields, table } from "../../src/cli/print/table.ts";
 import { program } from "../../src/cli/program.ts";
+import { program as serveProgram } from "../../src/cli/serve-program.ts";
 
 /** Commands that work on files of this machine, or on profiles, and not on a service. */
 const LOCAL: ReadonlySet<string> = new Set([
@@ -34,6 +35,12 @@ describe("the help of every command", () => {
       assert.match(helpOf(command), new RegExp(`^Examples:\n  caisson ${path}\\b`), path);
       for (const example of examples) assert.equal(await parse(example), path, example);
     }
+  });
+
+  it("is the same for the service, which is started without the other commands", () => {
+    const [alone, ...others] = serveProgram().commands;
+    assert.deepEqual(others, []);
+    assert.equal(helpOf(alone!), helpOf(program().commands.find((command) => command.name() === "serve")!));
   });
 
   it("ends with the exit codes", () => {

@@ -7,7 +7,6 @@ import type { Config } from "../../config.ts";
 import { addExamples } from "../examples.ts";
 import { fail } from "../fail.ts";
 import { gather } from "../gather.ts";
-import { load } from "../load.ts";
 import { printable, printableJson } from "../print/printable.ts";
 import { say } from "../print/say.ts";
 import { endText } from "../print/texts.ts";
@@ -79,7 +78,7 @@ type AllFlags = IssueFlags & { preset?: string; json?: true; url?: string; profi
 
 async function issue(command: Command, containers: readonly string[]): Promise<void> {
   const flags = command.opts<AllFlags>();
-  const { tokenMembers } = await load(import("./members.ts"));
+  const { tokenMembers } = await import("./members.ts");
   const all = [...containers, ...(flags.container ?? [])];
   const members = await tokenMembers({ ...flags, ...(all.length > 0 && { container: all }) });
   const request = flags.preset === undefined ? members : withPreset(flags.preset, members);
@@ -112,8 +111,8 @@ function ask(caisson: Caisson, members: object): Promise<IssuedToken> {
 
 /** Issues a token without the service, which may be stopped or may reject the token of its folder. */
 async function issueOffline(config: Config, members: object): Promise<IssuedToken> {
-  const { openRedis, openShared } = await load(import("../../stores.ts"));
-  const { openTokens } = await load(import("../../tokens/token-service.ts"));
+  const { openRedis, openShared } = await import("../../stores.ts");
+  const { openTokens } = await import("../../tokens/token-service.ts");
   await using closers = new AsyncDisposableStack();
   const link = closers.adopt(await openRedis(config, null), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
