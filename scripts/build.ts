@@ -22,8 +22,8 @@ import { programTexts } from "../src/sandbox/program/program-texts.ts";
 const ROOT = path.dirname(import.meta.dirname);
 const OUT = path.join(ROOT, "dist");
 /**
- * What Node starts: two programs that load a script, and threads. Each finds the others in its own folder. The texts are modules of
- * their own, because only some processes need them in their memory.
+ * What Node starts: two programs that load a script, and threads. Each finds the others in its own folder. The text of the
+ * program of builders is a separate module, because few services need it in their memory.
  */
 const ENTRIES: Readonly<Record<string, string>> = {
   main: "src/built/main.ts",
@@ -32,7 +32,6 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "writer-thread": "src/records/writer-thread.ts",
   "reader-thread": "src/records/reader-thread.ts",
   "schema-thread": "src/http/mcp/schema-thread.ts",
-  "program-texts": "src/sandbox/program/program-texts.ts",
   "program-text": "src/builder/program-text.ts",
 };
 /** Each becomes one script, which a program loads with the code that V8 has compiled before (`src/built/load-program.ts`). */
@@ -45,6 +44,9 @@ const SOURCES = ["src/**/*.ts", "client/src/**/*.ts", "package.json", "package-l
 const BUILDER_API = "node_modules/esbuild/lib/main.js";
 /** Written last, so that an interrupted build is done again. */
 const STAMP = path.join(OUT, "built");
+/** The texts of the guest program, by their files. */
+const guestFiles = new Map<string, string>();
+
 /** Replaces the functions that bundle the program of guests and the program of builders by their results. */
 const guestPrograms: Plugin = {
   name: "guest-programs",
@@ -52,9 +54,17 @@ const guestPrograms: Plugin = {
     bundler.onLoad({ filter: /\/builder\/program-text\.ts$/ }, async () => ({
       contents: `const text = ${JSON.stringify(await programText())}; export const programText = async () => text;`,
     }));
-    bundler.onLoad({ filter: /\/program-texts\.ts$/ }, async () => ({
-      contents: `const texts = ${JSON.stringify(await programTexts())}; export const programTexts = async () => texts;`,
-    }));
+    // Files, because a module of this length takes 6 ms of each start.
+    bundler.onLoad({ filter: /\/program-texts\.ts$/ }, async () => {
+      const { digest, ...texts } = await programTexts();
+      for (const [name, text] of Object.entries(texts)) guestFiles.set(path.join(OUT, `guest-${name}.txt`), text);
+      const members = Object.keys(texts).map(
+        (name) => `${name}: readFileSync(import.meta.dirname + "/guest-${name}.txt", "utf8")`,
+      );
+      return {
+        contents: `import { readFileSync } from "node:fs"; export const programTexts = async () => ({ digest: "${digest}", ${members.join(", ")} });`,
+      };
+    });
   },
 };
 
@@ -78,9 +88,6 @@ const englishOnly: Plugin = {
   },
 };
 
-/** Members that are read when they are used, and that the service uses. */
-const USED_GETTERS: ReadonlySet<string> = new Set(["BlockList"]);
-
 /**
  * Takes Node's modules from Node's own table. An import of them makes an ES module of each and reads all its members. One member of
  * `node:http` loads Node's implementation of fetch, which takes as much time as the start of Node.
@@ -98,25 +105,24 @@ const builtIns: Plugin = {
       contents: `module.exports = process.getBuiltinModule("${name}");`,
     }));
     bundler.onLoad({ filter: /./, namespace: "built-in" }, ({ path: name }) => {
-      const members = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name)!));
-      const names = members.filter(
-        ([key, member]) => key !== "default" && (member.get === undefined || USED_GETTERS.has(key)),
-      );
+      const names = Object.keys(process.getBuiltinModule(name)!).filter((key) => key !== "default");
+      // The bundler leaves out what is not imported, so that no other member is read: some load a module when they are read.
+      const members = names.map((key) => `export const ${key} = /* @__PURE__ */ $read("${key}");`);
       return {
-        contents: `const whole = process.getBuiltinModule("${name}"); export default whole; export const { ${names.map(([key]) => key).join(", ")} } = whole;`,
+        contents: [
+          `const $whole = process.getBuiltinModule("${name}"); const $read = (key) => $whole[key]; export default $whole;`,
+          ...members,
+        ].join("\n"),
       };
     });
   },
 };
 
-/** Leaves the texts of the programs of guests and builders out of a script. */
-const textsApart: Plugin = {
-  name: "texts-apart",
+/** Leaves the text of the program of builders out of a script. */
+const textApart: Plugin = {
+  name: "text-apart",
   setup: (bundler) => {
-    bundler.onResolve({ filter: /\/program-texts?\.ts$/ }, ({ path: file }) => ({
-      path: `./${path.basename(file, ".ts")}.js`,
-      external: true,
-    }));
+    bundler.onResolve({ filter: /\/program-text\.ts$/ }, () => ({ path: "./program-text.js", external: true }));
   },
 };
 
@@ -146,12 +152,13 @@ async function make(): Promise<void> {
     ...common,
     entryPoints: SCRIPTS,
     format: "cjs",
-    plugins: [textsApart, ...plugins],
+    plugins: [textApart, ...plugins],
     define: { "import.meta.dirname": "$dirname", "import.meta.filename": "$filename", "import.meta.url": "$filename" },
   });
   mkdirSync(OUT, { recursive: true });
   const files = [
     ...modules.outputFiles.map(({ path: file, text }) => ({ file, text })),
+    ...[...guestFiles].map(([file, text]) => ({ file, text })),
     ...scripts.outputFiles.map(({ path: file, text }) => ({
       file,
       text: file.endsWith(".js") ? asScript(text) : text,

@@ -25,10 +25,11 @@ it("a build is made once, and again when a source is newer or when it was interr
 
   build();
   const names = readdirSync(dist);
-  const programs = ["main", "program", "launcher-process", "launcher-program", "program-text", "program-texts"];
+  const programs = ["main", "program", "launcher-process", "launcher-program", "program-text"];
   for (const name of [...programs, "disk-check-thread", "writer-thread", "reader-thread", "schema-thread"]) {
     assert.ok(names.includes(`${name}.js`), name);
   }
+  for (const name of ["main", "program", "worker"]) assert.ok(names.includes(`guest-${name}.txt`), name);
   keepsCompiledCode(dist, path.join(folder.path, "copy"));
   makeOld();
   build();

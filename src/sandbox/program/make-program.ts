@@ -35,7 +35,7 @@ export async function makeProgram(folder: string): Promise<void> {
   await makeFile(path.join(folder, "guest/network/worker.js"), texts.worker);
   await makeFile(path.join(folder, SEAL), sealLibrary(process.arch as Architecture));
   const compile = (): Promise<Buffer> => compileProgram(folder);
-  await makeFile(path.join(folder, CACHE), await cachedFile("compiled", texts.main + texts.program, compile));
+  await makeFile(path.join(folder, CACHE), await cachedFile("compiled", texts.digest, compile));
 }
 
 /** Starts a guest that compiles the program. It runs no submitted code, so it needs no sandbox. @returns V8's code cache */

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import path from "node:path";
 
 import { bundle, toCommonJs, toScript } from "./bundle-program.ts";
@@ -12,13 +13,14 @@ export interface ProgramTexts {
   readonly program: string;
   /** The ES module that each worker thread of a task loads first. */
   readonly worker: string;
+  /** Names the main file and the program, which are compiled together. */
+  readonly digest: string;
 }
 
-/** Bundles the guest program. A build of the service calls this function and contains its result instead of it. */
+/** Bundles the guest program. A build of the service calls this function, and reads the files that it has made instead. */
 export async function programTexts(): Promise<ProgramTexts> {
-  return {
-    main: toCommonJs(await bundle(path.join(SOURCE, "load.ts"))),
-    program: toScript(await bundle(path.join(SOURCE, "main.ts"))),
-    worker: await bundle(path.join(SOURCE, "network/worker.ts")),
-  };
+  const main = toCommonJs(await bundle(path.join(SOURCE, "load.ts")));
+  const program = toScript(await bundle(path.join(SOURCE, "main.ts")));
+  const worker = await bundle(path.join(SOURCE, "network/worker.ts"));
+  return { main, program, worker, digest: hash("sha256", main + program) };
 }
