@@ -1,5 +1,5 @@
 import { load, type Load } from "./load/wrk.ts";
-import { type Measured, type MeasuredService, startBare, startService } from "./processes.ts";
+import { type Measured, type MeasuredService, type Seed, startBare, startSeeded, startService } from "./processes.ts";
 
 export interface BenchOptions {
   /** The seconds of one load. */
@@ -49,6 +49,13 @@ export class Bench implements AsyncDisposable {
   /** Starts a service for one measurement. The caller ends it. */
   async service(...flags: readonly string[]): Promise<MeasuredService> {
     const service = await startService(...this.#flags, ...flags);
+    this.isolation ??= await isolationOf(service);
+    return service;
+  }
+
+  /** Starts a service with what `seed` has written into its data folder. The caller ends it. */
+  async seeded(seed: Seed): Promise<MeasuredService> {
+    const service = await startSeeded(seed, ...this.#flags);
     this.isolation ??= await isolationOf(service);
     return service;
   }

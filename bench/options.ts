@@ -54,7 +54,7 @@ export function parseOptions(words: readonly string[], all: readonly Row[]): Opt
   const defaults = values.quick ? QUICK : FULL;
   const { only, isolation } = values;
   return {
-    rows: only === undefined ? all.filter(({ isQuick = false }) => isQuick || !values.quick) : named(only, all),
+    rows: only === undefined ? all.filter((row) => isWanted(row, values.quick)) : named(only, all),
     rounds: whole("--rounds", values.rounds, defaults.rounds),
     seconds: whole("--seconds", values.seconds, defaults.seconds),
     isQuick: values.quick,
@@ -63,6 +63,11 @@ export function parseOptions(words: readonly string[], all: readonly Row[]): Opt
     out: values.out ?? null,
     flags: isolation === undefined ? [] : ["--isolation", isolation],
   };
+}
+
+/** Rows that this machine cannot measure are left out, unless the reader names them. */
+function isWanted({ isQuick = false, isPossible = () => true }: Row, areQuick: boolean): boolean {
+  return (isQuick || !areQuick) && isPossible();
 }
 
 function named(only: string, all: readonly Row[]): Row[] {

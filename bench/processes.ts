@@ -48,8 +48,16 @@ export interface MeasuredService extends Measured {
   readonly trail: Trail;
 }
 
+/** Writes what a data folder has before the start. */
+export type Seed = (data: string) => Promise<void>;
+
 export function startService(...flags: readonly string[]): Promise<MeasuredService> {
   return start([], flags);
+}
+
+/** Starts a service with a data folder that has something in it. @param seed receives the folder, which does not exist yet */
+export function startSeeded(seed: Seed, ...flags: readonly string[]): Promise<MeasuredService> {
+  return start([], flags, ROOT, undefined, seed);
 }
 
 /** Starts a service with a preloaded module that changes it. */
@@ -67,8 +75,10 @@ async function start(
   flags: readonly string[],
   checkout: string = ROOT,
   program?: string,
+  seed?: Seed,
 ): Promise<MeasuredService> {
   const home = await makeHome();
+  await seed?.(home.data);
   const startedMs = performance.now();
   // A module can be changed only in a service that starts from its source. An old checkout has no build.
   const isBuilt = existsSync(path.join(checkout, "dist/main.js"));

@@ -26,6 +26,8 @@ export interface Row {
   readonly isQuick?: boolean;
   /** Whether the row needs the program wrk. */
   readonly needsWrk: boolean;
+  /** Whether this machine can measure the row; missing for a row that every machine can measure. */
+  readonly isPossible?: () => boolean;
   /** The maximum number of rounds of a row that takes long; by default as many as the others. */
   readonly mostRounds?: number;
   /** The other runtime that the row measures; missing for a row of this service. */

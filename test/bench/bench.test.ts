@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
 
+import { type Options, parseOptions } from "../../bench/options.ts";
 import type { Results } from "../../bench/results/results.ts";
+import type { Row } from "../../bench/row.ts";
 import { NO_WALL } from "../contract/service.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
@@ -42,7 +44,20 @@ describe("npm run bench", () => {
   it("names the existing rows if another row is requested", async () => {
     const { code, stderr } = await bench(["--only", "warm-body,waarm"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^bench: no row is named waarm; the rows are warm-body, .*peer-process$/m);
+    assert.match(stderr, /^bench: no row is named waarm; the rows are warm-body, .*peer-process, peer-relay$/m);
+  });
+
+  it("leaves out a row that this machine cannot measure, unless it is requested by name", () => {
+    for (const [words, expected] of [
+      [[], ["a"]],
+      [["--only", "b"], ["b"]],
+    ] as const) {
+      const { rows } = parseOptions(words, [sampleRow("a", true), sampleRow("b", false)]) as Options;
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        expected,
+      );
+    }
   });
 
   it("names the package of wrk if a row needs it and it is missing", async () => {
@@ -62,6 +77,10 @@ describe("npm run bench", () => {
     assert.match(stdout, /^note: start: not measured: the server ended/m);
   });
 });
+
+function sampleRow(id: string, isPossible: boolean): Row {
+  return { id, title: id, figures: [], needsWrk: false, isPossible: () => isPossible, measure: () => assert.fail() };
+}
 
 /** Runs the benchmark as `npm run bench` does after its setup. */
 function bench(words: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Ended> {

@@ -5,16 +5,11 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, it } from "node:test";
 
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 
 import type * as Client from "../../client/src/index.ts";
+import { openBrowser } from "../chromium.ts";
 import { type Service, shareService } from "../contract/service.ts";
-
-/** Without these, Chromium looks for hosts of its vendor. */
-const ARGUMENTS = [
-  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
-  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
-];
 
 let service: Service;
 let browser: Browser;
@@ -39,7 +34,7 @@ before(async () => {
   pages.on("request", answer).listen(0, "127.0.0.1");
   await once(pages, "listening");
   token = await service.issue({ containers: ["*"], can: ["run", "limits", "logs", "tasks", "issue"], depth: 1 });
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  browser = await openBrowser();
 });
 after(async () => {
   await browser?.close();

@@ -4,15 +4,12 @@ import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 
 import { drawn } from "../seeded.ts";
 
-/** Without these, Chromium looks for hosts of its vendor. */
-const ARGUMENTS = [
-  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
-  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
-];
+export { openBrowser } from "../chromium.ts";
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const WIDE = { width: 1_200, height: 850 };
@@ -21,10 +18,6 @@ const NARROW = { width: 360, height: 740 };
 export const PAGES: readonly string[] = [
   ...["Overview", "Playground", "Containers", "Tasks", "Runs", "Errors", "Tokens", "Usage", "Packages", "System"],
 ];
-
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
-}
 
 /** A tab of the console, with everything that its page complained about. */
 export interface Tab extends AsyncDisposable {
