@@ -133,8 +133,9 @@ function endAtBatch(thread: Worker): void {
 function endAtEveryBatch(): Disposable {
   const post = Object.getOwnPropertyDescriptor(Worker.prototype, "postMessage")!.value as Worker["postMessage"];
   Worker.prototype.postMessage = function (this: Worker, message: ThreadRequest): void {
-    post.call(this, message);
+    // The thread never receives the batch: it could write it before it ends.
     if (message.service === "runs") void this.terminate();
+    else post.call(this, message);
   };
   return { [Symbol.dispose]: () => void (Worker.prototype.postMessage = post) };
 }
