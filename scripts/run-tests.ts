@@ -41,10 +41,10 @@ const MEMORY_BYTES = 4 * 2 ** 30;
  * The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. Further files
  * begin while the processors are idle.
  */
-const AT_ONCE = Math.ceil(2.5 * Math.min(availableParallelism(), 4));
-const MOST_AT_ONCE = AT_ONCE + 3;
+const AT_ONCE = 3 * Math.min(availableParallelism(), 4);
+const MOST_AT_ONCE = AT_ONCE + 4;
 /** The part of the processor time that is idle before a further file begins, and the time in which it is measured. */
-const IDLE_PART = 0.3;
+const IDLE_PART = 0.2;
 const IDLE_MS = 1_000;
 const CHECK = ["npm", "run", "-s", "check"];
 const GIVING_WAY = ["nice", "-n", "19"];
