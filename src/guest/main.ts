@@ -25,7 +25,7 @@ import { openLink, send } from "./service-link.ts";
 import { hideOwnFrames } from "./stack-frames.ts";
 import { lookForStall, watchForStall } from "./stall.ts";
 import { rememberBuiltIns } from "./tamper-check.ts";
-import { stopWarming, warm, warmFurther } from "./warm.ts";
+import { stopWarming, warm, warmWhileIdle } from "./warm.ts";
 
 /** The program inside the sandbox. It runs submitted code for one container and exchanges frames on descriptor 3. */
 
@@ -82,10 +82,10 @@ installModuleHooks();
 defineCommonJsGlobals();
 watchFetch();
 openNetwork({ send, payer, setPendingError });
-// The socket opens after the warm-up, so that the frames of the warm-up runs are dropped.
-await warm();
+// The socket opens later, so that the frames of these runs are dropped. See load.ts.
+if (process.argv.at(-1) === "cache") await warm();
 rememberBuiltIns();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();
 send(bytesFrame(FROM_GUEST.ready, 0));
-warmFurther();
+warmWhileIdle();

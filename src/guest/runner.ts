@@ -56,8 +56,8 @@ export function startRun(
   if (!code) throw new TypeError(`run ${id} names a code that was not sent`);
   const run = new Run(id, payload, code, onReleased, requestBody);
   run.isPreflight = isPreflight;
-  // Before any of the code executes, so that the service can see the run while it blocks.
-  showEntered(id);
+  // Before any of the code executes, so that the service can see the run while it blocks. A run of the warm-up is no run for the service.
+  if (onReleased === forgetRun) showEntered(id);
   enterRun(run, start);
   if (!run.released) runs[id % SLOTS] = run;
 }
