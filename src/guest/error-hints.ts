@@ -37,6 +37,11 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: "The context is no Request: context.body is the parsed body, and context.data has its members and the query.",
   },
   {
+    pattern:
+      /^crypto\.(?:create\w+|random(?:Bytes|Int)|pbkdf2\w*|scrypt\w*|timingSafeEqual|getHashes|hash|(?:public|private)\w+) is not a function/,
+    hint: 'The global crypto is Web Crypto: write const crypto = require("node:crypto"), or import crypto from "node:crypto" in an ES module.',
+  },
+  {
     pattern: /^fetch\(\.\.\.\)\.\w+ is not a function/,
     hint: "fetch returns a promise: write (await fetch(url)) in front of the dot, as in await (await fetch(url)).json().",
   },

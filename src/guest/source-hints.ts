@@ -20,6 +20,8 @@ const NO_OBJECT = /^Cannot (?:read|set) properties of (undefined|null) \((?:read
 const NO_PARTS = /^Cannot destructure property '(.{1,64})' of '(.{1,100})' as it is (undefined|null)\.$/s;
 const SHELL = /^\s*(?:ls|cd|cat|pwd|mkdir|rm|cp|mv|node|python3?|whoami|env)(?:[ \t]+[\w./~-]+)*\s*$/;
 const WORD = /[A-Za-z_$][\w$]*/g;
+/** Modules of Node whose name is no usual name of a variable. Other runtimes have some of them as globals. */
+const MODULES = /^(?:fs|path|os|util|http|https|zlib|net|dns|tls|assert|child_process|readline|querystring|vm)$/;
 
 /** Names of the language and of Node that are often misspelt. */
 const GLOBALS =
@@ -101,6 +103,8 @@ function ofName(text: string, { message }: ErrorMessage): string | undefined {
   const name = NOT_DEFINED.exec(message)?.[1];
   if (name === undefined) return undefined;
   if (SHELL.test(text)) return "The text looks like a command of a shell. Only JavaScript and TypeScript run here.";
+  if (MODULES.test(name) && new RegExp(String.raw`(?<![\w$.])${name}\s*\.\s*\w`).test(text))
+    return `${name} is a module of Node: write const ${name} = require("node:${name}"), or import ${name} from "node:${name}" in an ES module.`;
   const near = nearName(name, GLOBALS) ?? nearName(name, namesIn(text));
   if (near !== null) return `Did you mean ${near}?`;
   return `Nothing declares ${name}: declare it with const or let, import it, or correct the name.`;
