@@ -124,7 +124,8 @@ export class Code {
     // The run has reported these.
     if (shape === null && this.#parsed?.hint) return null;
     if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
-    if (value === undefined && shape?.isUnreturned?.()) return { hint: "arrow", path: "" };
+    const arrow = value === undefined ? (shape?.unreturned?.() ?? null) : null;
+    if (arrow !== null) return { hint: arrow, path: "" };
     this.#emptyHints ??= emptyHintsOf(this.#texts.main);
     const { nothing, empty, member, unawaited, printed, declared } = this.#emptyHints;
     if (unawaited) {
@@ -136,6 +137,7 @@ export class Code {
     const hint = isNothing ? nothing : empty;
     if (hint) return { hint, path: "" };
     if (value !== undefined) return null;
+    if (this.#emptyHints.hasLoneReturn) return { hint: "loneReturn", path: "" };
     if (member && isOfContext(member)) return null;
     if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, this.#texts.main)}` };
     if (shape !== null) return null;

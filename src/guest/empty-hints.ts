@@ -23,6 +23,10 @@ const MAX_END = 500;
 /** A variable of the code that is called like the context is another value. */
 const OWN_CONTEXT = /\b(?:const|let|var|function|class)\s+(?:context|ctx)\b/;
 
+/** After `if (...)` and `else`, what follows the line runs. At a closing brace nothing follows, and functions are declared before. */
+const LONE_RETURN =
+  /(?:[{;]|(?<=[^\s)])(?<!\belse)\s*\n)[ \t]*return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
+
 /** What a text is likely to have meant if its result is empty. */
 export interface EmptyHints {
   /** For null or nothing. */
@@ -39,6 +43,8 @@ export interface EmptyHints {
   readonly declared: () => Declared | null;
   /** Whether the text joins texts and values, and does not have the word undefined itself. */
   readonly joinsTexts: boolean;
+  /** Whether a line ends after `return`, and what follows it cannot run, so it probably is the value. */
+  readonly hasLoneReturn: boolean;
 }
 
 function nothingOf(text: string): ResultHint | null {
@@ -59,6 +65,7 @@ const NONE: EmptyHints = {
   printed: () => null,
   declared: () => null,
   joinsTexts: false,
+  hasLoneReturn: false,
 };
 
 /** Returns the hints of a text for empty results. Never throws. */
@@ -75,6 +82,7 @@ export function emptyHintsOf(text: string): EmptyHints {
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
       joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
+      hasLoneReturn: LONE_RETURN.test(text),
     };
   } catch {
     // A task has replaced a method of patterns.

@@ -77,15 +77,20 @@ const ARROW = /^(?:async\s*)?(?:\([^()]*\)|[\w$]+)\s*=>\s*\{([^]*)\}$/;
 const EFFECT =
   /^(?:await|yield|new)\b|(?:^|[^=!<>])=(?![=>])|\+\+|--|\b(?:add|catch|delete|emit|end|forEach|push|send|set|setTimeout|then|write)\(/;
 
-/** Whether an arrow function returns nothing, and its last statement is a value that it may have meant to return. Never throws. */
-export function isUnreturnedArrow(source: string): boolean {
+/** An object as the body of an arrow function: a label and a value, in which no statement begins. */
+const LABELLED = /^\s*[A-Za-z_$][\w$]*\s*:(?!\s*(?:for|while|do|if|switch|try)\b)[^;{}]+$/;
+
+/** Returns what an arrow function that returns nothing may have meant to return: an object, or its last statement; or null. Never throws. */
+export function unreturnedArrow(source: string): "arrow" | "braces" | null {
   try {
     const body = source.length > MAX_CHARACTERS ? undefined : ARROW.exec(source)?.[1];
-    const last = body === undefined ? null : withNodeStacks(() => lastValueOf(body));
-    return last !== null && !EFFECT.test(body!.slice(last.at, last.end));
+    if (body === undefined) return null;
+    if (LABELLED.test(body)) return "braces";
+    const last = withNodeStacks(() => lastValueOf(body));
+    return last !== null && !EFFECT.test(body.slice(last.at, last.end)) ? "arrow" : null;
   } catch {
     // A task has replaced a method of patterns.
-    return false;
+    return null;
   }
 }
 

@@ -10,7 +10,8 @@ import { uncurry } from "./uncurry.ts";
  * member of a body that is a text. `unawaited` is a member of a promise that nothing awaits, `printed` a result that is in the log, and `responseText` a Response with the text of an
  * object. `forEachValue` is the value of forEach, `headerCase` a header whose name has capital letters, and `assigned` a context that was
  * given an answer as a member. `declared` is code that ends with a declaration, `mapped` a list of which all items are undefined,
- * `emitter` an emitter of events, such as a socket or a stream of Node, and `undefinedText` a text with a value that is undefined. The others are values of which JSON keeps nothing.
+ * `emitter` an emitter of events, such as a socket or a stream of Node, and `undefinedText` a text with a value that is undefined.
+ * `braces` is an arrow function whose body looks like an object, and `loneReturn` a `return` whose value begins in the next line. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -49,6 +50,8 @@ export const RESULT_HINTS = [
   "mapped",
   "emitter",
   "undefinedText",
+  "braces",
+  "loneReturn",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

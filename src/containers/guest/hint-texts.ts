@@ -91,6 +91,10 @@ const OTHER = {
     "The context is not the answer: return the value, or return new Response(body, { status, headers }) for a status and headers.",
   undefinedText:
     'The result is a text with undefined in it: a value that the code put into the text is not there. Test it first, or write value ?? "".',
+  braces:
+    "The function returned nothing: the braces after => are its body. To return an object, put it in parentheses: (context) => ({ a: 1 }).",
+  loneReturn:
+    "A line ends after return, so the function returns nothing. Begin the value, or its opening bracket, in the line of return.",
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 

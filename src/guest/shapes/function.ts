@@ -4,7 +4,7 @@ import { uncurry } from "../../wire/uncurry.ts";
 import { contextOf } from "../context.ts";
 import { CodeFault } from "../faults.ts";
 import { answer } from "../result.ts";
-import { isUnreturnedArrow } from "../unreturned.ts";
+import { unreturnedArrow } from "../unreturned.ts";
 import { callbackShape } from "./callback.ts";
 import { mistakeHint } from "./mistakes.ts";
 import { nodeShape } from "./node.ts";
@@ -72,11 +72,11 @@ function mayReadArguments(source: string): boolean {
 
 /** The shape of a function whose returned value is the result. */
 function valueShape(fn: Submitted, needsContext: boolean): Shape {
-  let isUnreturned: boolean | undefined;
+  let unreturned: ReturnType<typeof unreturnedArrow> | undefined;
   return {
     needsContext,
     answersBy: "value",
-    isUnreturned: () => (isUnreturned ??= isUnreturnedArrow(sourceOf(fn))),
+    unreturned: () => (unreturned === undefined ? (unreturned = unreturnedArrow(sourceOf(fn))) : unreturned),
     run: needsContext ? (run) => answer(run, fn(contextOf(run))) : (run) => answer(run, fn()),
   };
 }

@@ -10,8 +10,8 @@ export interface Shape {
   streamsBody?: (run: Run) => boolean;
   /** Calls the function and answers the run. Throws the errors that the function throws synchronously. */
   run: (run: Run) => void;
-  /** Whether the function may have meant to return the value of its last statement. Never throws. */
-  isUnreturned?: () => boolean;
+  /** What a function that returned nothing may have meant to return: its last statement, or the object that its braces look like. Never throws. */
+  unreturned?: () => "arrow" | "braces" | null;
   /** Returns a hint of one sentence for a fault that a wrong calling convention explains. Never throws. */
   hintOf?: (fault: FaultMessage) => string | undefined;
 }
