@@ -1,5 +1,6 @@
 import type { FaultMessage } from "../wire/messages.ts";
 import type { Emptied } from "./emptied.ts";
+import { nearName } from "./near-name.ts";
 import type { Run } from "./run.ts";
 
 /** A read or a write of a member of something that is not there. */
@@ -43,6 +44,31 @@ export function contextHint(text: string, { code, error }: FaultMessage): string
 /** The members of a context, and of every object. */
 const CONTEXT_NAMES =
   /^(?:runId|container|method|url|query|headers|traceparent|body|params|secrets|data|signal|waitUntil|constructor|toString|valueOf|hasOwnProperty)$/;
+
+/** What a context has for code, the most used first. */
+const PARTS = "data body query headers params secrets method url signal container".split(" ");
+/** The first parameter of a function that is the code: a name, or the names between braces. */
+const PARAMETER =
+  /(?:^\s*|\bexport\s+default\s+|\bmodule\.exports\s*=\s*)(?:async\s+)?(?:([A-Za-z_$][\w$]*)\s*=>|(?:function\s*\w*\s*)?\(\s*(?:([A-Za-z_$][\w$]*)|\{([\s\w$,]{1,300})\})\s*[,):])/;
+
+/**
+ * Returns the hint for an expression that is undefined because it is a member that no context has: `c.secret` in a function whose
+ * first parameter is `c`, or `request` in a function of `{ request }`.
+ */
+export function noMemberHint(text: string, expression: string): string | undefined {
+  const [, bare, named, parts] = PARAMETER.exec(text) ?? [];
+  const [, of, name] = /^([A-Za-z_$][\w$]*)(?:\.([A-Za-z_$][\w$]*))?$/.exec(expression) ?? [];
+  if (of === undefined) return undefined;
+  const isPart = name === undefined && parts !== undefined && parts.split(",").some((each) => each.trim() === of);
+  const missing = isPart ? of : of === (bare ?? named) ? name : undefined;
+  if (missing === undefined || CONTEXT_NAMES.test(missing)) return undefined;
+  const near = nearName(missing, PARTS);
+  const has =
+    near === null
+      ? "it has data, with the query and the members of the body, body, query, headers, params and secrets."
+      : `did you mean ${near}?`;
+  return `The context has no ${missing}: ${has}`;
+}
 
 interface ReadMember {
   readonly of: string;

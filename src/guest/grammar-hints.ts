@@ -1,5 +1,5 @@
+import { nearName } from "./near-name.ts";
 import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
-import { nearName } from "./source-hints.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
 
 const KEYWORDS =
@@ -20,6 +20,10 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     if (declared !== undefined) return `Assign to ${declared} without const or let, or choose another name.`;
     const exported = /^Export '(.{1,64})' is not defined in module/.exec(message)?.[1];
     if (exported !== undefined) return `Declare ${exported} in the code, or remove it from the export.`;
+    if (/^Missing catch or finally/.test(message))
+      return "A try needs catch (error) { ... } or finally { ... } after its block.";
+    if (/^[ \t]*import\s*\*\s*from\b/m.test(text) && /'from'/.test(message))
+      return 'Name what * stands for: import * as name from "module".';
     if (/does not provide an export named/.test(message))
       return "Import a name that the module exports, or export the name there.";
     if (hasLostLines(text)) return LOST_LINES;
@@ -72,6 +76,8 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
   const isEnd = rest.trim() === "" || /^Unexpected end of input|^Unterminated template/.test(message);
   if (isEnd && inner !== undefined) return notClosed(text, inner);
   if (isEnd) return "The code ends in the middle of a statement.";
+  const part = partHint(rest, last, inner, tokens, open.length);
+  if (part !== null) return part;
   const near = last?.kind === "word" && !KEYWORDS.includes(last.text) ? nearName(last.text, KEYWORDS) : null;
   if (near !== null) return `Did you mean ${near}?`;
   const word = /^[A-Za-z]+/.exec(rest)?.[0] ?? "";
@@ -93,6 +99,45 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
   if (word === "yield" || last?.text === "yield")
     return "yield is valid only in a function*, such as function* numbers() { yield 1 }.";
   return undefined;
+}
+
+/** Returns the hint for a mistake in one kind of statement or expression, which the tokens before it show, or null. */
+function partHint(
+  rest: string,
+  last: Token | undefined,
+  inner: Token | undefined,
+  tokens: readonly Token[],
+  depth: number,
+): string | null {
+  const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1];
+  if (rest[0] === ":" && inner?.text === "{" && opener?.text === "=>")
+    return "To return an object from an arrow function, put it in parentheses: (context) => ({ a: 1 }).";
+  if (rest[0] === ")" && inner?.text === "(" && opener?.text === "for")
+    return "A for has two semicolons: for (let i = 0; i < n; i += 1).";
+  if (inner?.text === "{" && /^[A-Za-z]/.test(rest)) {
+    const label = openCase(tokens, depth);
+    if (label !== null) return `A colon is missing after ${label}.`;
+  }
+  const mixed = /^(?:\|\||&&)/.test(rest) ? /^\?\?$/ : rest.startsWith("??") ? /^(?:\|\||&&)$/ : null;
+  if (mixed !== null && tokens.some((token) => token.depth === depth && mixed.test(token.text)))
+    return "?? cannot stand beside || or &&: put one of them in parentheses, such as (a ?? b) || c.";
+  const before = tokens[tokens.length - 2];
+  if (rest[0] === "{" && last?.text === "assert" && before?.kind === "value")
+    return 'Write with instead of assert: import data from "./data.json" with { type: "json" }.';
+  if (rest[0] === "(" && last?.kind === "word" && before?.text === "async" && last.text !== "function")
+    return `Write async function ${last.text}(...) { ... }.`;
+  return null;
+}
+
+/** Returns the `case` or `default` at the end of the tokens that has no colon, or null. */
+function openCase(tokens: readonly Token[], depth: number): string | null {
+  for (let index = tokens.length - 1; index >= 0; index -= 1) {
+    const { text, depth: at } = tokens[index]!;
+    if (at !== depth) continue;
+    if (text === "case" || text === "default") return text;
+    if (/^[:;{}]$/.test(text)) return null;
+  }
+  return null;
 }
 
 function notClosed(text: string, { text: bracket, at }: Token): string {

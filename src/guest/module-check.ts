@@ -68,8 +68,25 @@ function duplicateFault(text: string, message: string): CodeFault {
 }
 
 function withHint(text: string, message: string): CodeFault {
-  const failure = { message, position: null };
+  const failure = { message, position: /^Unexpected /.test(message) ? wrongImport(text) : null };
   return syntaxFault(text, failure, grammarHint(text, failure));
+}
+
+const NAME = String.raw`(?:[\w$]+|"[^"\n]*"|'[^'\n]*')(?:\s+as\s+[\w$]+)?`;
+const CLAUSE = new RegExp(
+  String.raw`^import\s*(?:["']|(?:[\w$]+\s*(?:,\s*)?)?(?:\*\s*as\s+[\w$]+|\{\s*(?:${NAME}(?:\s*,\s*${NAME})*\s*,?\s*)?\})?\s*from\b)`,
+);
+
+/** Returns the position of the first import whose names are not those of the grammar, or null. */
+function wrongImport(text: string): SyntaxFailure["position"] {
+  const imports = new RegExp(IMPORT, "gm");
+  for (let found = imports.exec(text); found; found = imports.exec(text)) {
+    const indent = found[1]!.length;
+    if (CLAUSE.test(found[0].slice(indent))) continue;
+    const before = text.slice(0, found.index + indent).split("\n");
+    return { line: before.length, column: before[before.length - 1]!.length + 1 };
+  }
+  return null;
 }
 
 const NESTED_HINT =

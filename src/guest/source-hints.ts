@@ -1,12 +1,13 @@
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
+import { noMemberHint } from "./context-hints.ts";
 import { distance } from "./missing-module.ts";
+import { nearName } from "./near-name.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
-/** The names that are compared with a wrong one. */
+/** The names of a text that are compared with a wrong one. */
 const MAX_NAMES = 1_000;
-const MAX_NAME_CHARACTERS = 48;
 /** The part of a line in front of a position in which an expression is looked for. */
 const MAX_EXPRESSION = 120;
 
@@ -105,7 +106,9 @@ function ofName(text: string, { message }: ErrorMessage): string | undefined {
   if (SHELL.test(text)) return "The text looks like a command of a shell. Only JavaScript and TypeScript run here.";
   if (MODULES.test(name) && new RegExp(String.raw`(?<![\w$.])${name}\s*\.\s*\w`).test(text))
     return `${name} is a module of Node: write const ${name} = require("node:${name}"), or import ${name} from "node:${name}" in an ES module.`;
-  const near = nearName(name, GLOBALS) ?? nearName(name, namesIn(text));
+  // A name with another first letter is seldom a misspelling: path is not Math.
+  const globals = GLOBALS.filter((each) => each[0]!.toLowerCase() === name[0]!.toLowerCase());
+  const near = nearName(name, globals) ?? nearName(name, namesIn(text));
   if (near !== null) return `Did you mean ${near}?`;
   return `Nothing declares ${name}: declare it with const or let, import it, or correct the name.`;
 }
@@ -198,7 +201,7 @@ function ofMissing(
   if (of !== undefined && lost !== undefined && contexts!.includes(of)) {
     return `context.body is a text, so it has no ${lost}: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).`;
   }
-  const data = dataHint(what);
+  const data = dataHint(what) ?? (is === "undefined" ? noMemberHint(text, what) : undefined);
   if (data !== undefined) return data;
   const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
   return `${what} is ${is} here: test it first${access}.`;
@@ -273,21 +276,6 @@ function isPlural(name: string, other: string): boolean {
 
 function lettersOf(name: string): string {
   return name.toLowerCase().split("").toSorted().join("");
-}
-
-/** Returns the name that another one probably is a misspelling of, or null. */
-export function nearName(name: string, names: readonly string[]): string | null {
-  if (name.length > MAX_NAME_CHARACTERS || name.length < 2) return null;
-  let best: string | null = null;
-  let least = name.length < 3 ? 1 : name.length < 6 ? 2 : 3;
-  for (let index = 0; index < names.length && index < MAX_NAMES; index += 1) {
-    const other = names[index]!;
-    if (other === name || Math.abs(other.length - name.length) >= least || other.length < 2) continue;
-    const differs = distance(name.toLowerCase(), other.toLowerCase());
-    if (differs >= least || other.length > MAX_NAME_CHARACTERS) continue;
-    [best, least] = [other, differs];
-  }
-  return best;
 }
 
 function escaped(name: string): string {

@@ -54,6 +54,9 @@ function otherText(text: string): string | null {
   if (FORM.test(trimmed)) {
     return "The text is a form. Send the code itself as the body: curl does that with --data-binary @task.js.";
   }
+  if (/^\[object \w{1,64}\]$/.test(trimmed)) {
+    return "The text is an object that was converted to a text: send JSON.stringify({ code }) with Content-Type: application/json, or the code itself as the body.";
+  }
   if (/^https?:\/\/\S+$/.test(trimmed)) return "The text is a URL. Name code by its URL as task_url in the query.";
   return fileNameHint(trimmed) ?? otherLanguageHint(text);
 }

@@ -138,6 +138,13 @@ describe("a result that is sent, but is not what was meant", () => {
     ["const a = 1; module.exports = () => { a }", /^The function returned nothing/],
     ["export default (ctx) => { ctx.query.a }", /^The function returned nothing/],
     [
+      "export default (ctx) => { a: 1 }",
+      /^The function returned nothing: .* in parentheses: \(context\) => \(\{ a: 1 \}\)\.$/,
+    ],
+    ["({ query }) => {\n  total: query.a\n}", /^The function returned nothing: .* in parentheses/],
+    ["const f = () => { return\n  42 }; return f()", /^A line ends after return, .* bracket, in the line of return\.$/],
+    ["export default () => {\n  return\n  { a: 1 };\n}", /^A line ends after return/],
+    [
       "const out = []; [1, 2].forEach(async (n) => { await fetch('data:,1'); out.push(n) }); return out",
       /^forEach does not wait/,
     ],
@@ -204,6 +211,9 @@ describe("any other code", () => {
     "do { Math.max(1) } while (false)",
     "undefined",
     "(context) => { context.query.a = 1 }",
+    "() => { outer: for (const a of [1]) { continue outer } }",
+    "(context) => {\n  if (context.body === undefined)\n    return\n  context.query.a = 1\n}",
+    "(context) => {\n  if (context.body === undefined) {\n    return\n  }\n  globalThis.n = 1\n}",
     "async () => { await Promise.resolve(1) }",
     "() => { if (globalThis.never) { return 1 } }",
     "(context, cb) => { cb(null) }",
@@ -313,7 +323,10 @@ describe("an error of JavaScript", () => {
     ["consol.log('x')", /^Did you mean console\?$/],
     ["return totl + 1", /^Nothing declares totl: declare it/],
     ["await sleep(100)", /setTimeout\(resolve, ms\)/],
-    ["return path.join('a', 'b')", /^path is a module of Node: write const path = require\("node:path"\), or import path from/],
+    [
+      "return path.join('a', 'b')",
+      /^path is a module of Node: write const path = require\("node:path"\), or import path from/,
+    ],
     ["export default () => fs.readFileSync('x')", /^fs is a module of Node: .* import fs from "node:fs"/],
     ["const paths = 1; return path + paths", /^Did you mean paths\?$/],
     ["return crypto.createHash('sha256')", /^The global crypto is Web Crypto: .* require\("node:crypto"\)/],
@@ -336,6 +349,21 @@ describe("an error of JavaScript", () => {
     ["return context.query.items.map((x) => x)", /The query has no items: send it in the URL/],
     ["return context.data.items.length", /context\.data has no items/],
     ["return context.user.name", /context\.data for the query and the members of the body/],
+    ["export default (c) => c.secret.KEY", /^The context has no secret: did you mean secrets\?$/],
+    [
+      "export default async (event) => event.queryStringParameters.name",
+      /^The context has no queryStringParameters: it has data,/,
+    ],
+    [
+      "// first\nexport default function main(req: any) { return req.bdoy.name }",
+      /^The context has no bdoy: did you mean body\?$/,
+    ],
+    ["export default ({ request }) => request.body.name", /^The context has no request: it has data,/],
+    ["module.exports = async ({ query, res }) => { return res.json({}) }", /^The context has no res: it has data,/],
+    ["export default ({ query: { user } }) => user.name", /^user is undefined here/],
+    ["export default (c) => { const req = {}; return req.a.b }", /^req\.a is undefined here/],
+    ["const user = (u) => u.a.b; return user({})", /^u\.a is undefined here/],
+    ["export default (c) => c.traceparent.length", /^c\.traceparent is null here/],
     ["return process.env.API_KEY.length", /context\.params and context\.secrets/],
     ["export default { fetch(request, env) { return new Response(env.KV.get('x')) } }", /env has .* no KV/],
     [
@@ -456,6 +484,17 @@ describe("a text that does not parse because of its grammar", () => {
     ["export default function () { return 1 } export default function b() {}", /^A module has one default export/],
     ["export default 1;\nexport default 2;", /^A module has one default export/],
     ["yield 1", /function\*/],
+    ["export default (c) => { a: 1, b: 2 }", /^To return an object from an arrow function, put it in parentheses/],
+    ["return [1].map((n): object => { n: n, m: 2 })", /^To return an object from an arrow function/],
+    ["try { x() }", /^A try needs catch \(error\) \{ \.\.\. \} or finally/],
+    ["switch (1) { case 1 return 2 }", /^A colon is missing after case\.$/],
+    ["switch (1) { case 1: return 2; default return 3 }", /^A colon is missing after default\.$/],
+    ["for (i = 0, i < 3, i++) {}", /^A for has two semicolons/],
+    ["return context.a ?? 2 || 3", /^\?\? cannot stand beside \|\| or &&/],
+    ["return context.a || 2 ?? 3", /^\?\? cannot stand beside/],
+    ['import p from "./p.json" assert { type: "json" }; export default p', /^Write with instead of assert/],
+    ["async main() { return 1 }", /^Write async function main\(\.\.\.\) \{ \.\.\. \}\.$/],
+    ["[object Object]", /^The text is an object that was converted to a text: .*JSON\.stringify/],
     ["puts 'hello'", /looks like Ruby/],
     ["<code>1</code>", /markup/],
     ["return+1%2B1", /The text is a form/],
@@ -465,6 +504,22 @@ describe("a text that does not parse because of its grammar", () => {
   for (const [code, hint] of rows) {
     it(`has a hint: ${code}`, async () => {
       assert.match((await hintOfRun(code)) ?? "(no hint)", hint);
+    });
+  }
+});
+
+describe("an import that is not valid", () => {
+  const rows: readonly [code: string, line: number, hint: RegExp][] = [
+    ['import * from "node:os";\nexport default 1', 1, /^Name what \* stands for: import \* as name from "module"\.$/],
+    ['import a from "node:os";\nimport { b c } from "node:fs";\nexport default 1', 2, /^\(no hint\)$/],
+  ];
+  for (const [code, line, hint] of rows) {
+    it(`has its line: ${code}`, async () => {
+      const { error } = (await service.request("POST", "/api/runs/hint", { body: code })).json() as {
+        error: { hint: string | null; at: { line: number } | null };
+      };
+      assert.equal(error.at?.line, line);
+      assert.match(error.hint ?? "(no hint)", hint);
     });
   }
 });
