@@ -35,6 +35,10 @@ const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
     /Send it with the code: \{"code".*/,
     "caisson run and caisson deploy send the files that the code imports with ./ and this file does not exist.",
   ],
+  [
+    /Add "packages": \{"([^"]+)":"([^"]*)"\} to the request/,
+    'Add --package $1 to caisson run, or "packages": {"$1": "$2"} to caisson.json',
+  ],
   [/GET \/api\/tasks\/([\w.@{}-]+)\/([\w.@{}-]+)\/versions/, "caisson tasks versions $1 $2"],
   [/GET \/api\/tasks\/([\w.@{}-]+)/, "caisson tasks list $1"],
   [/GET \/api\/runs\/([\w.@{}-]+)\?status=running/, "caisson runs list $1 --status running"],

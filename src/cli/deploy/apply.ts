@@ -1,8 +1,9 @@
-import type { Caisson, Task } from "../../../client/src/index.ts";
+import { type Caisson, CaissonError, type Task } from "../../../client/src/index.ts";
 import { exitOf, EXITS } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { say } from "../print/say.ts";
 import type { Step } from "./plan.ts";
+import { unsentHint } from "./source.ts";
 
 /** What became of a task, as `--json` prints it. */
 export interface Applied {
@@ -43,10 +44,22 @@ export async function apply(
       const { code = "error", detail = String(error) } = error as { code?: string; detail?: string };
       applied.push({ ...base, version: null, error: { code, detail } });
       exitCode ||= exitOf(error);
-      say(`${wanted.name} (${wanted.file}) was not deployed:`, ...errorLines(error).map((line) => `  ${line}`));
+      say(
+        `${wanted.name} (${wanted.file}) was not deployed:`,
+        ...errorLines(explained(error, wanted)).map((line) => `  ${line}`),
+      );
     }
   }
   return { applied, exitCode };
+}
+
+/** Returns the error, with what to do about an import whose file is not sent. */
+function explained(error: unknown, { source }: Step["wanted"]): unknown {
+  if (!(error instanceof CaissonError)) return error;
+  const hint = unsentHint(error.detail, source.unsent);
+  if (hint === null) return error;
+  const { code, detail, status } = error;
+  return new CaissonError({ code, detail, hint, status, cause: error });
 }
 
 export function actionOf({ present, changes }: Step): Applied["action"] {

@@ -9,6 +9,8 @@ export interface Source {
   /** By relative specifier; null if there are none. */
   readonly modules: Readonly<Record<string, string>> | null;
   readonly typescript: boolean;
+  /** What to do about the imports whose files are not sent although a file is there, by specifier. */
+  readonly unsent: ReadonlyMap<string, string>;
 }
 
 /** An import or a `require` of a file below the folder. What is found in a comment is sent too, which does no harm. */
@@ -25,20 +27,55 @@ export function readSource(file: string): Source {
   const code = readText(file);
   const folder = path.dirname(file);
   const modules: Record<string, string> = {};
+  const unsent = new Map<string, string>();
   const waiting = [{ text: code, from: folder }];
   for (const { text, from } of waiting) {
     for (const [, , specifier] of text.matchAll(IMPORT)) {
       const target = path.join(from, specifier!);
       const inside = path.relative(folder, target);
       const name = `./${inside.split(path.sep).join("/")}`;
-      if (inside.startsWith("..") || path.isAbsolute(inside) || Object.hasOwn(modules, name)) continue;
-      if (path.resolve(target) === path.resolve(file) || !isFile(target)) continue;
+      if (inside.startsWith("..") || path.isAbsolute(inside)) {
+        if (isFile(target)) unsent.set(specifier!, OUTSIDE);
+        continue;
+      }
+      if (Object.hasOwn(modules, name) || path.resolve(target) === path.resolve(file)) continue;
+      if (!isFile(target)) {
+        const ending = endingOf(target);
+        if (ending !== null)
+          unsent.set(specifier!, `There is no such file, but "${withEnding(specifier!, ending)}" is one: write it so.`);
+        continue;
+      }
       const content = readText(target);
       modules[name] = content;
       waiting.push({ text: content, from: path.dirname(target) });
     }
   }
-  return { code, modules: Object.keys(modules).length === 0 ? null : modules, typescript: TYPESCRIPT.test(file) };
+  return {
+    code,
+    modules: Object.keys(modules).length === 0 ? null : modules,
+    typescript: TYPESCRIPT.test(file),
+    unsent,
+  };
+}
+
+const OUTSIDE =
+  "The file is outside of the folder of the code. caisson run and caisson deploy send only files in this folder and below it: move the file, or bundle the code with --bundle.";
+/** Endings that bundlers and TypeScript add or replace. */
+const ENDINGS = [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
+
+/** Returns the ending with which there is a file, in place of `.js` too, or null. */
+function endingOf(target: string): string | null {
+  return ENDINGS.find((ending) => isFile(withEnding(target, ending))) ?? null;
+}
+
+function withEnding(name: string, ending: string): string {
+  return `${name.replace(/\.[cm]?jsx?$|\/$/, "")}${ending}`;
+}
+
+/** Returns what to do about the module of a message of the service that is not there, or null if no file is there either. */
+export function unsentHint(message: string, unsent: ReadonlyMap<string, string>): string | null {
+  const specifier = /there is no module "([^"\n]+)"/.exec(message)?.[1];
+  return (specifier !== undefined && unsent.get(specifier)) || null;
 }
 
 /** @throws {UsageError} */

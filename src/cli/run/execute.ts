@@ -1,11 +1,12 @@
 import { isUtf8 } from "node:buffer";
 
 import type { AnsweredRunRecord, Caisson, CaissonError } from "../../../client/src/index.ts";
+import { unsentHint } from "../deploy/source.ts";
 import { EXITS, exitOfCode } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { printableJson, printableLines } from "../print/printable.ts";
 import { say } from "../print/say.ts";
-import { type FileName, runErrorLines } from "../runs/error-lines.ts";
+import { runErrorLines } from "../runs/error-lines.ts";
 import type { Submission } from "./submission.ts";
 
 /**
@@ -39,16 +40,18 @@ export async function execute(
       if (json) process.stdout.write(`${printableJson(event.record)}\n`);
       printEnd(event.record, exitCode);
     }
-    if (event.type === "error" && !json) printError(event.error, submission.fileName);
+    if (event.type === "error" && !json) printError(event.error, submission);
   }
   return exitCode;
 }
 
-function printError(error: CaissonError, fileName: FileName): void {
+function printError(error: CaissonError, { fileName, unsent }: Submission): void {
   const { record } = error;
   if (error.code === "result_truncated")
     return say(...errorLines(error).slice(0, 1), "add --stream to print results of any size");
-  say(...(record?.error ? runErrorLines(record.error, fileName) : errorLines(error)));
+  if (!record?.error) return say(...errorLines(error));
+  const hint = unsentHint(record.error.message, unsent) ?? record.error.hint;
+  return say(...runErrorLines({ ...record.error, hint }, fileName));
 }
 
 function printEnd({ hint, error, dropped, status }: AnsweredRunRecord, exitCode: number): void {

@@ -33,6 +33,8 @@ export interface Submission {
   readonly inputs: readonly string[];
   /** Returns the author's name of a file in a position. */
   readonly fileName: FileName;
+  /** What to do about imports whose files are not sent, by specifier. */
+  readonly unsent: ReadonlyMap<string, string>;
 }
 
 /** The longest name of a file that the service accepts. */
@@ -56,7 +58,7 @@ export async function readSubmission(
     ...(flags.timeout !== undefined && { timeout: flags.timeout }),
   };
   if (flags.task !== undefined)
-    return { source: { task: flags.task }, options, inputs: [], fileName: filesOfTask(flags.task) };
+    return { source: { task: flags.task }, options, inputs: [], fileName: filesOfTask(flags.task), unsent: new Map() };
   const code = isBundled ? await bundled(file!, flags, esbuildFlags) : await plain(file!);
   if (code.text.length < MOST_BLANK && code.text.trim() === "")
     throw new UsageError(`${file === "-" ? "stdin" : file} is empty; it must contain code`);
@@ -72,6 +74,7 @@ export async function readSubmission(
       ...(flags.query && { query: queryOf(flags.query) }),
     },
     inputs: code.inputs,
+    unsent: code.unsent,
     fileName: filesBelow(path.dirname(file!), new Set(Object.keys(code.modules ?? {}))),
   };
 }
@@ -82,22 +85,29 @@ interface Code {
   /** The name in positions and stacks; null if a source map has the names. */
   readonly file: string | null;
   readonly inputs: readonly string[];
+  readonly unsent: ReadonlyMap<string, string>;
 }
 
 async function bundled(file: string, { esbuild }: RunFlags, esbuildFlags: readonly string[]): Promise<Code> {
   const text = textOf(await bundle(file, esbuild, esbuildFlags), file);
-  return { text, modules: null, file: null, inputs: [file, ...inputsOfBundle(text)] };
+  return { text, modules: null, file: null, inputs: [file, ...inputsOfBundle(text)], unsent: new Map() };
 }
 
 async function plain(file: string): Promise<Code> {
   if (file === "-")
-    return { text: textOf(await buffer(process.stdin), "stdin"), modules: null, file: null, inputs: [] };
+    return {
+      text: textOf(await buffer(process.stdin), "stdin"),
+      modules: null,
+      file: null,
+      inputs: [],
+      unsent: new Map(),
+    };
   // A word without an ending is more often the name of a task than that of a file.
   if (/^[\w-]+$/.test(file) && !existsSync(file))
     throw new UsageError(`there is no file ${file} in ${process.cwd()}; did you mean --task ${file}?`);
-  const { code, modules } = readSource(file);
+  const { code, modules, unsent } = readSource(file);
   const inputs = [file, ...Object.keys(modules ?? {}).map((name) => path.join(path.dirname(file), name))];
-  return { text: code, modules, file: path.normalize(file), inputs };
+  return { text: code, modules, file: path.normalize(file), inputs, unsent };
 }
 
 function refuseContradictions(
