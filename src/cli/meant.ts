@@ -20,6 +20,22 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--scope": "--can",
   "--follow": "-f",
   "-v": "--version",
+  "-p": "--port",
+  "--data-dir": "--data",
+  "--data-folder": "--data",
+  "--dir": "--data",
+  "--bind": "--host",
+  "--listen": "--host",
+  "--timeout": "--wall-limit",
+  "--memory": "--memory-limit",
+  "--cpu": "--cpu-limit",
+  "--verbose": "--log-level",
+  "--debug": "--log-level",
+  "--tls": "--tls-cert",
+  "--cert": "--tls-cert",
+  "--key": "--tls-key",
+  "--ssl-cert": "--tls-cert",
+  "--ssl-key": "--tls-key",
 };
 /** Windows of limits, which are not flags. */
 const WINDOW = /^--(second|minute|hour|day|week|month)$/;

@@ -38,6 +38,8 @@ export const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   ui: CONSOLE,
 };
 
+const SET_LIMITS = "caisson limits set container NAME minute=60 sets the limits of a container";
+
 const NO_REMOVAL =
   "a container without runs takes nothing; caisson limits set container NAME --none removes its limits";
 
@@ -52,6 +54,10 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     remove: NO_REMOVAL,
     stop: "did you mean suspend?",
     pause: "did you mean suspend?",
+    set: SET_LIMITS,
+    limit: SET_LIMITS,
+    limits: SET_LIMITS,
+    update: SET_LIMITS,
     start: "did you mean resume? A container needs no start",
   },
   tokens: {

@@ -117,6 +117,7 @@ export function targetOf(command: Command, { anonymous = false, folder }: Remote
 /** Parses an argument that becomes a segment of a path. */
 export function name(text: string): string {
   if (/^\.{0,2}$|\p{Cs}/u.test(text)) throw new InvalidArgumentError("It is not a name.");
+  if (/[\s(]/.test(text)) throw new InvalidArgumentError("A name has letters, digits and _ . @ -, and no spaces.");
   return text;
 }
 

@@ -153,6 +153,11 @@ function deployCommand(): Command {
       throw new UsageError(
         `the container comes before the file; did you mean caisson tasks deploy ${file} ${container}?`,
       );
+    const valued = call.flags.secret?.find((each) => each.includes("="))?.split("=")[0];
+    if (valued !== undefined)
+      throw new UsageError(
+        `--secret takes the name of an environment variable, which has the value: ${valued}=... caisson tasks deploy ${container} ${file} --secret ${valued}`,
+      );
     const { caisson, target, flags, json } = call;
     const task = flags.name ?? path.basename(file).replace(/\.[^.]+$/, "");
     const settings = { members: membersOf(flags), secrets: flags.secret ?? [] };

@@ -204,10 +204,12 @@ export function limits(texts: readonly string[]): WindowLimits {
   return Object.fromEntries(
     texts.map((input) => {
       const [window, runs, ...rest] = input.trim().split("=");
-      if (runs === undefined || rest.length > 0)
+      if (runs === undefined || rest.length > 0) {
+        const several = /^\s*\w+=\d+(?:[,;\s]+\w+=\d+)+\s*$/.test(input) ? "; give the flag once for each window" : "";
         throw new TypeError(
-          `${JSON.stringify(input)} is not window=runs, such as "minute=60"; a file has a list: ["minute=60"]`,
+          `${JSON.stringify(input)} is not window=runs, such as "minute=60"${several}; a file has a list: ["minute=60"]`,
         );
+      }
       return [windows(window!), integer(1, MAX_LIMIT)(runs)];
     }),
   );

@@ -93,6 +93,17 @@ describe("a command with a forgotten or wrong word names its form", () => {
       /the container comes before the file; did you mean caisson tasks deploy acme hook\.ts\?/,
     ],
     ["tokens issue acme --expires soon", /--expires must be a duration such as 30s, 5m, 12h or 7d, not "soon"/],
+    [
+      "tasks deploy acme README.md --secret KEY=x",
+      /--secret takes the name of an environment variable, .*: KEY=\.\.\. caisson tasks deploy acme README\.md --secret KEY$/m,
+    ],
+    ["containers set acme --limit minute=60", /unknown command 'set'; caisson limits set container NAME minute=60/],
+    ["serve --data-dir x", /unknown option '--data-dir'; did you mean --data\?/],
+    ["serve -p 7391", /unknown option '-p'; did you mean --port\?/],
+    ["serve --timeout 5s", /unknown option '--timeout'; did you mean --wall-limit\?/],
+    ["serve --memory 64MiB", /unknown option '--memory'; did you mean --memory-limit\?/],
+    ["serve --verbose", /unknown option '--verbose'; did you mean --log-level\?/],
+    ["serve --container-limit minute=60,day=9", /such as "minute=60"; give the flag once for each window; a file has/],
     ["usage acme", /too many arguments .*; the form is: caisson usage/],
     ["limits set token x minute=5", /set when it is issued/],
     ["token issue acme --ttl 1h", /did you mean --expires\?/],
@@ -166,6 +177,37 @@ describe("the error of a value that is not a name, token or certificate names it
     );
     assert.match(stderr, /send the files that the code imports with \.\/ and this file does not exist/);
     assert.doesNotMatch(stderr, /"modules"/);
+  });
+
+  it("for imports whose files have another ending, or are outside of the folder", async () => {
+    await write("near.ts", "export const n = 1");
+    await mkdir(path.join(folder, "sub"), { recursive: true });
+    await write("sub/index.ts", "export const n = 1");
+    const rows: readonly [file: string, code: string, said: RegExp][] = [
+      ["ending.ts", 'import { n } from "./near";\nexport default () => n;', /but "\.\/near\.ts" is one: write it so\./],
+      ["replaced.ts", 'import { n } from "./near.js";\nexport default () => n;', /but "\.\/near\.ts" is one/],
+      ["required.js", 'const { n } = require("./sub");\nreturn n', /but "\.\/sub\/index\.ts" is one/],
+      ["sub/above.ts", 'import { n } from "../near.ts";\nexport default () => n;', /outside of the folder of the code/],
+    ];
+    for (const [name, code, said] of rows) {
+      const { code: exitCode, stderr } = await caisson("run", await write(name, code));
+      assert.equal(exitCode, 2, name);
+      assert.match(stderr, said);
+      assert.doesNotMatch(stderr, /does not exist/);
+    }
+    const deployed = await caisson("tasks", "deploy", "acme", path.join(folder, "ending.ts"));
+    assert.match(deployed.stderr, /but "\.\/near\.ts" is one: write it so\./);
+  });
+
+  it("for a package, with the flag and the member of caisson.json", async () => {
+    const { stderr } = await caisson("run", await write("packed.js", 'import z from "zod";\nexport default () => z'));
+    assert.match(stderr, /Add --package zod to caisson run, or "packages": \{"zod": "\*"\} to caisson\.json/);
+  });
+
+  it("for a container with a space", async () => {
+    const { code, stderr } = await caisson("run", await write("one.ts", "1"), "--container", "my box");
+    assert.equal(code, 2);
+    assert.match(stderr, /'my box' is invalid\. A name has letters, digits and _ \. @ -, and no spaces/);
   });
 
   it("for a schedule in caisson.json", async () => {
