@@ -41,6 +41,8 @@ async function make(): Promise<void> {
     // The types have the comments. Names stay, for stacks of errors.
     minifySyntax: true,
     minifyWhitespace: true,
+    // Node prints the line of an error that nothing catches, in front of its message.
+    lineLimit: 160,
   });
   const words = ["-p", CLIENT, "--noEmit", "false", "--emitDeclarationOnly", "--outDir", unfinished];
   const { status, error } = spawnSync(path.join(ROOT, "node_modules/.bin/tsc"), words, { stdio: "inherit" });

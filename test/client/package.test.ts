@@ -25,6 +25,22 @@ it("the built client is one file below 10 KB (gzip), without dependencies", () =
   assert.deepEqual([manifest["dependencies"], manifest["peerDependencies"]], [undefined, undefined]);
 });
 
+it("the message of an error that nothing catches is not below a screen of code", () => {
+  const built = path.join(ROOT, "client/dist/index.js");
+  const programs = [
+    "new Caisson({ adress: 1 })",
+    'await new Caisson({ url: "http://127.0.0.1:1", token: "a" }).run("demo")',
+    'await new Caisson({ url: "http://127.0.0.1:1", token: "a", fetch: async () => { throw new Error("x") } }).run("demo", "1")',
+  ];
+  for (const program of programs) {
+    const text = `import { Caisson } from ${JSON.stringify(built)}; ${program}`;
+    const { stderr } = spawnSync(process.execPath, ["--input-type=module", "--eval", text], { encoding: "utf8" });
+    const before = stderr.slice(0, stderr.search(/^(?:TypeError|CaissonError)/m));
+    assert.match(stderr, /^(?:TypeError|CaissonError)/m);
+    assert.ok(before.length < 1_500, `${before.length} characters`);
+  }
+});
+
 it("the package has the built file, its types and its page, and nothing else", () => {
   const { stdout, stderr } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
     cwd: path.join(ROOT, "client"),
