@@ -26,6 +26,8 @@ export interface MemberFault {
   readonly detail: string;
   /** The names that an unknown member could have had. The answer names them in its hint. */
   readonly known?: readonly string[];
+  /** What the caller can do about it. The answer has the first of them as its hint. */
+  readonly hint?: string;
 }
 
 /** The maximum number of reported faults, so that an answer is not many times larger than its request. */
@@ -219,7 +221,9 @@ export function refuseFaults(
   const { member, detail } = exceeding[0]!;
   const count = exceeding.length === 1 ? "" : ` (the first of ${exceeding.length} faults)`;
   const fault = member === "" ? detail : `${member} ${detail}`;
+  const hint = exceeding.find((each) => each.hint !== undefined)?.hint;
   throw new Problem("token_forbidden", `${lead}${fault}${count}`, {
+    ...(hint !== undefined && { hint }),
     violations: reported(exceeding),
   });
 }

@@ -20,7 +20,7 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     if (declared !== undefined) return `Assign to ${declared} without const or let, or choose another name.`;
     const exported = /^Export '(.{1,64})' is not defined in module/.exec(message)?.[1];
     if (exported !== undefined) return `Declare ${exported} in the code, or remove it from the export.`;
-    if (/^Missing catch or finally/.test(message))
+    if (message.startsWith("Missing catch or finally"))
       return "A try needs catch (error) { ... } or finally { ... } after its block.";
     if (/^[ \t]*import\s*\*\s*from\b/m.test(text) && /'from'/.test(message))
       return 'Name what * stands for: import * as name from "module".';
@@ -120,7 +120,7 @@ function partHint(
   }
   const mixed = /^(?:\|\||&&)/.test(rest) ? /^\?\?$/ : rest.startsWith("??") ? /^(?:\|\||&&)$/ : null;
   if (mixed !== null && tokens.some((token) => token.depth === depth && mixed.test(token.text)))
-    return "?? cannot stand beside || or &&: put one of them in parentheses, such as (a ?? b) || c.";
+    return "?? cannot stand next to || or &&: put one of them in parentheses, such as (a ?? b) || c.";
   const before = tokens[tokens.length - 2];
   if (rest[0] === "{" && last?.text === "assert" && before?.kind === "value")
     return 'Write with instead of assert: import data from "./data.json" with { type: "json" }.';

@@ -68,7 +68,7 @@ function duplicateFault(text: string, message: string): CodeFault {
 }
 
 function withHint(text: string, message: string): CodeFault {
-  const failure = { message, position: /^Unexpected /.test(message) ? wrongImport(text) : null };
+  const failure = { message, position: message.startsWith("Unexpected ") ? wrongImport(text) : null };
   return syntaxFault(text, failure, grammarHint(text, failure));
 }
 

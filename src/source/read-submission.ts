@@ -4,7 +4,7 @@ import { Problem } from "../errors.ts";
 import type { Ranges } from "../packages/names.ts";
 import { readEnvelope } from "./envelope.ts";
 import { requirePinned } from "./pin.ts";
-import { isBlank, withoutPreamble } from "./text.ts";
+import { isBlank, notUtf8, withoutPreamble } from "./text.ts";
 
 /** The code, modules and data of a request body. */
 export interface Submission {
@@ -53,7 +53,7 @@ export function readSubmission(
   if (mediaType === "application/json") return readEnvelopeBody(body, contentType!, limits);
   rejectForms(mediaType);
   rejectTooLarge(body.length, limits.codeBytes);
-  if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
+  if (!isUtf8(body)) throw notUtf8(body);
   const source = sourceOf(body);
   requirePinned(body, null, limits.sha256);
   return {
@@ -119,7 +119,7 @@ function sourceOf(bytes: Buffer): Buffer {
   const source = withoutPreamble(bytes);
   if (isBlank(source)) {
     throw new Problem("code_missing", "the code is blank", {
-      hint: "Send code as the request body, or name it with task_url.",
+      hint: "The code is empty or has only white space: check the file or the variable that it comes from.",
     });
   }
   return source;

@@ -1,3 +1,5 @@
+import { Problem } from "../errors.ts";
+
 /**
  * Returns a view of source text without its byte-order mark and without the text of a first line `#!`. The end of that
  * line stays, so that errors report the lines of the submitted text.
@@ -10,6 +12,19 @@ export function withoutPreamble(text: Buffer): Buffer {
     start = end === -1 ? text.length : end;
   }
   return start === 0 ? text : text.subarray(start);
+}
+
+/** Makes the fault of code that is not UTF-8, with what it is instead. */
+export function notUtf8(body: Buffer): Problem {
+  const [first, second] = body;
+  const isZipped = first === 0x1f && second === 0x8b;
+  const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const hint = isZipped
+    ? "The body is compressed with gzip, and the service decodes none: send the code as it is."
+    : isWide
+      ? "The body is UTF-16, as PowerShell writes files: save the file as UTF-8."
+      : "Send the code in UTF-8.";
+  return new Problem("request_invalid", "the body is not UTF-8", { hint });
 }
 
 /** Whether UTF-8 text contains only JavaScript white space. */

@@ -39,7 +39,12 @@ export function exceeds(above: Claims, request: TokenRequest): MemberFault[] {
 
 function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault> {
   const { admin, containers, can, exp, limits, timeout, net, packages, code, params, depth } = request;
-  if (above.depth === 0) yield { member: "depth", detail: "of the calling token is 0, so it cannot issue tokens" };
+  if (above.depth === 0)
+    yield {
+      member: "depth",
+      detail: "of the calling token is 0, so it cannot issue tokens",
+      hint: 'The issuer of the calling token gives it a depth of generations: {"can": ["run", "issue"], "depth": 1}.',
+    };
   else if (depth >= above.depth) {
     yield { member: "depth", detail: `is ${depth}; it may be at most ${above.depth - 1}` };
   }

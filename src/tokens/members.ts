@@ -30,7 +30,7 @@ const MIN_TIMEOUT_MS = 10;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const TIMEOUT = "must be a duration such as 500ms or 5s, from 10ms to 24d";
 
-const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts`;
+const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts; without net, code may reach what the service permits`;
 const DESTINATION =
   "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 

@@ -56,6 +56,63 @@ function mistakes(rows: readonly Mistake[]): void {
   }
 }
 
+mistakes([
+  {
+    method: "POST",
+    target: "/api/runs/acme?a=6",
+    options: { body: "1" },
+    status: 400,
+    code: "request_invalid",
+    detail: /a is no option/,
+    hint: /is a member of the envelope: \{"code": "\.\.\.", "query": \{"a": "6"\}\}\.$/,
+  },
+  {
+    method: "POST",
+    target: "/api/run/acme",
+    options: { body: gzipSync("1") },
+    status: 400,
+    code: "request_invalid",
+    hint: /compressed with gzip/,
+  },
+  {
+    method: "POST",
+    target: "/api/run/acme",
+    options: { body: Buffer.from("\uFEFFreturn 1", "utf16le") },
+    status: 400,
+    code: "request_invalid",
+    hint: /UTF-16.*: save the file as UTF-8/,
+  },
+  {
+    method: "POST",
+    target: "/api/run/acme",
+    options: { json: { code: " " } },
+    status: 400,
+    code: "code_missing",
+    hint: /^The code is empty or has only white space/,
+  },
+  {
+    method: "POST",
+    target: "/api/tokens",
+    options: { json: { containers: ["acme"], net: true } },
+    status: 400,
+    code: "request_invalid",
+    detail: /net must be false, or a list of 1 to 100 hosts; without net, code may reach what the service permits/,
+  },
+]);
+
+it("a token with the verb issue and without a depth learns what its issuer sets", async () => {
+  const token = await service.issue({ containers: ["acme"], can: ["run", "issue"] });
+  await check({
+    method: "POST",
+    target: "/api/tokens",
+    options: { token, json: { containers: ["acme"] } },
+    status: 403,
+    code: "token_forbidden",
+    detail: /depth of the calling token is 0/,
+    hint: /\{"can": \["run", "issue"\], "depth": 1\}/,
+  });
+});
+
 describe("a token that may not do this", () => {
   const rows: readonly [string, string, RegExp, RegExp, (() => string)?][] = [
     ["GET", "/api/runs/acme", /reading records of runs needs the verb logs/, /has the verbs run, limits/],

@@ -63,7 +63,7 @@ const OUTSIDE =
 /** Endings that bundlers and TypeScript add or replace. */
 const ENDINGS = [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 
-/** Returns the ending with which there is a file, in place of `.js` too, or null. */
+/** Returns the ending with which there is a file, instead of `.js` too, or null. */
 function endingOf(target: string): string | null {
   return ENDINGS.find((ending) => isFile(withEnding(target, ending))) ?? null;
 }

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { Problem } from "../../errors.ts";
 import type { JsonVisitor } from "../../source/json-scanner.ts";
 import { checkJson, nameAt, parseJson } from "../../source/json.ts";
+import { notUtf8 } from "../../source/text.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { parseTarget } from "../target.ts";
 import { memberBounds } from "./member-bounds.ts";
@@ -67,7 +68,7 @@ async function membersOfSource(
   body: Buffer,
   parse: (json: Buffer) => Promise<unknown>,
 ): Promise<object> {
-  if (!isUtf8(body)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send the code in UTF-8." });
+  if (!isUtf8(body)) throw notUtf8(body);
   const { query } = parseTarget(incoming.url!);
   const typescript = SOURCE_TYPES.get(mediaTypeOf(incoming.headers["content-type"]))!;
   const members: Record<string, unknown> = { typescript, code: body.toString().replace(/^\uFEFF/, "") };

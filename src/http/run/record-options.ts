@@ -29,7 +29,7 @@ const MAX_NAME_CHARS = 64;
 const IN_QUERY = ["timeout", "file", "maxResult"];
 const OTHERS = ["key", "task"];
 const NAMES = [...IN_QUERY, "task"];
-const OPTIONS_HINT = `The options are ${NAMES.join(", ")}. The query of the task is the envelope's member query.`;
+const OPTIONS_HINT = `The options are ${NAMES.join(", ")}. The query of the code is a member of the envelope: {"code": "...", "query": {"a": "6"}}.`;
 /** The names of options in the envelope. */
 export const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set([...IN_QUERY, "query"]);
 
