@@ -35,6 +35,17 @@ async function serving(...flags: string[]): Promise<Service> {
   return service;
 }
 
+/** Issues a token, a token below it, and a token below that one. */
+async function issueFamily(service: Service): Promise<string[]> {
+  const tokens = [await service.issue({ containers: ["family"], can: ["run", "issue"], depth: 2 })];
+  for (const depth of [1, 0]) {
+    const json = { containers: ["family"], can: depth > 0 ? ["run", "issue"] : ["run"], depth };
+    const answer = await service.request("POST", "/api/tokens", { token: tokens.at(-1)!, json });
+    tokens.push((answer.json() as { token: string }).token);
+  }
+  return tokens;
+}
+
 async function end(how: "stop" | "kill9"): Promise<void> {
   const ended = running;
   running = null;
@@ -46,7 +57,10 @@ describe("a restart on the same data", () => {
     describe(`after ${how}`, () => {
       const limits = { container: { day: 2 }, token: { week: 5 } };
       const container = `kept-${how}`;
-      let [admin, token, revoked, reset, unused] = ["", "", "", "", ""];
+      const labels = { team: "red", tier: "gold" };
+      let [admin, token, revoked, reset, unused, labelled] = ["", "", "", "", "", ""];
+      /** A token, a token below it that is revoked, and a token below that one. */
+      let family: string[] = [];
       before(async () => {
         const service = await serving();
         admin = service.admin;
@@ -58,6 +72,12 @@ describe("a restart on the same data", () => {
         await service.run(`reset-${how}`, "1", { token: reset });
         await service.request("DELETE", `/api/limits/container/reset-${how}`);
         unused = await service.issue({ containers: ["*"], limits: { token: { month: 9 } } });
+        labelled = await service.issue({ containers: ["*"], labels, description: "for invoices" });
+        const policy = { json: { labels, limits: { week: 7 } } };
+        assert.equal((await service.request("PATCH", `/api/containers/labelled-${how}`, policy)).status, 200);
+        family = await issueFamily(service);
+        assert.equal((await service.run("family", "1", { token: family[2]! })).status, 200);
+        assert.equal((await service.request("DELETE", `/api/tokens/${jtiOf(family[1]!)}`)).status, 200);
         await end(how);
       });
 
@@ -72,6 +92,28 @@ describe("a restart on the same data", () => {
 
       it("keeps a reset", async () => {
         assert.deepEqual(await containerRecord(await serving(), `reset-${how}`, reset), limitRecord({ day: 1 }));
+      });
+
+      it("keeps the end of the tokens below a revoked token", async () => {
+        const service = await serving();
+        const statuses = family.map(async (each) => (await service.run("family", "1", { token: each })).status);
+        assert.deepEqual(await Promise.all(statuses), [200, 403, 403]);
+      });
+
+      it("keeps labels and a description, of tokens and of containers", async () => {
+        const service = await serving();
+        const { claims } = (await service.request("GET", `/api/tokens/${jtiOf(labelled)}`)).json() as {
+          claims: object;
+        };
+        assert.partialDeepStrictEqual(claims, { labels, description: "for invoices" });
+        const answer = await service.request("GET", `/api/containers/labelled-${how}`);
+        assert.partialDeepStrictEqual(answer.json(), { labels, limits: { week: 7 } });
+      });
+
+      // The uses of the last moments before a kill may be lost.
+      it("keeps the use of a token", { skip: how === "kill9" }, async () => {
+        const answer = await (await serving()).request("GET", `/api/tokens/${jtiOf(token)}`);
+        assert.equal((answer.json() as { runs: number }).runs, 2);
       });
 
       it("keeps the limits of a token that was issued before and never used", async () => {

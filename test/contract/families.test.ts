@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { limitRecord, tokenRecord } from "./record.ts";
-import { leave, makeHome, NO_WALL, type Service, shareService, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -149,24 +149,4 @@ describe("a revocation", () => {
     assert.ok(await runs(other.token));
     assert.deepEqual(head.claims["parents"], []);
   });
-});
-
-it("a revocation ends the tokens below after a restart too", async () => {
-  const home = await makeHome();
-  const earlier = service;
-  try {
-    service = await startService(NO_WALL, home);
-    const [head, child, grandchild] = await family();
-    assert.ok(await runs(grandchild.token));
-    assert.equal((await revoke(child.jti)).status, 200);
-    await service.kill9();
-    service = await startService(NO_WALL, home);
-    assert.deepEqual(
-      [await runs(head.token), await runs(child.token), await runs(grandchild.token)],
-      [true, false, false],
-    );
-  } finally {
-    await leave(service, home);
-    service = earlier;
-  }
 });

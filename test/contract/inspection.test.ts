@@ -5,7 +5,7 @@ import type { Answer } from "./http.ts";
 import { altered } from "./jwt.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
-import { leave, makeHome, NO_WALL, type Service, shareService, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 interface Inspected {
   jti: string;
@@ -110,22 +110,6 @@ describe("GET /api/tokens/{jti}", () => {
     const unknown = assertProblem(await service.request("GET", target, { token: child }), 403, "token_forbidden");
     assert.deepEqual(known, unknown);
     assertProblem(await service.request("GET", target), 404, "not_found");
-  });
-
-  it("keeps the use of a token over a restart", async () => {
-    const home = await makeHome();
-    const earlier = service;
-    try {
-      service = await startService(NO_WALL, home);
-      const token = await service.issue({ containers: ["acme"] });
-      await service.run("acme", "1", { token });
-      await service.stop();
-      service = await startService(NO_WALL, home);
-      assert.equal((await inspected(token)).runs, 1);
-    } finally {
-      await leave(service, home);
-      service = earlier;
-    }
   });
 });
 

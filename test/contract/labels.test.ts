@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../src/records/audit/audit.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, jtiOf, limitRecord } from "./record.ts";
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 const LABELS = { team: "billing", "cost-center_1.a": "", note: 'a=b, "ü"\n' };
 const TOO_MANY = Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`label-${at}`, "x"]));
@@ -21,14 +21,12 @@ const INVALID: readonly (readonly [labels: unknown, members: readonly string[]])
   [JSON.parse('{"__proto__": "x"}'), ["labels.__proto__"]],
 ];
 
-let home: Home;
 let service: Service;
 
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
 });
-after(() => leave(service, home));
+after(() => service.stop());
 
 async function ok(method: string, target: string, options: RequestOptions = {}): Promise<Record<string, unknown>> {
   const answer = await service.request(method, target, options);
@@ -64,15 +62,13 @@ function versioned(found: Record<string, unknown>): unknown[] {
 }
 
 describe("labels and a description of a token", () => {
-  it("are claims that each answer about the token shows, also after a restart", async () => {
+  it("are claims that each answer about the token shows", async () => {
     const json = { containers: ["demo"], labels: LABELS, description: "for invoices" };
     const { jti, claims, token } = await ok("POST", "/api/tokens", { json });
     assert.deepEqual(describing(claims), [LABELS, "for invoices"]);
     assert.equal((await service.run("demo", "1", { token: String(token) })).status, 200);
     const form = { body: `token=${String(token)}`, headers: { "Content-Type": "application/x-www-form-urlencoded" } };
     assert.deepEqual(describing(await ok("POST", "/api/tokens/introspect", form)), [LABELS, "for invoices"]);
-    await service.kill9();
-    service = await startService(NO_WALL, home);
     assert.deepEqual(describing((await ok("GET", `/api/tokens/${String(jti)}`))["claims"]), [LABELS, "for invoices"]);
     const plain = await ok("POST", "/api/tokens", { json: { containers: ["demo"] } });
     assert.deepEqual(describing(plain["claims"]), [{}, null]);
@@ -202,8 +198,6 @@ describe("PATCH of a container", () => {
     assert.deepEqual(await patched("one", { description: null, limits: null }), {
       ...{ limits: {}, labels: { team: "red", tier: "gold" }, description: null, ...none },
     });
-    await service.kill9();
-    service = await startService(NO_WALL, home);
     assert.deepEqual(((await ok("GET", "/api/containers/one")) as { labels: object }).labels, second.labels);
     assert.deepEqual(await patched("one", { labels: null }), { limits: {}, labels: {}, description: null, ...none });
     assert.deepEqual(await listed("/api/containers?label=team", "containers", containerOf), []);

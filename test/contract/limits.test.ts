@@ -328,8 +328,8 @@ describe("a reset", () => {
   });
 
   it("is logged for audit, with the administrator's token", async () => {
-    await service.request("DELETE", "/api/limits/container/audited");
-    const line = await service.logLine((text) => text.includes("audited"));
+    await service.request("DELETE", "/api/limits/container/reset-and-logged");
+    const line = await service.logLine((text) => text.includes("reset-and-logged"));
     assert.match(line, /reset/);
     assert.ok(line.includes(jtiOf(service.admin)));
   });

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { missing, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { leave, makeHome, NO_WALL, type Service, shareService, startService } from "./service.ts";
 
 interface Issued {
   token: string;
@@ -194,7 +194,7 @@ describe("the secrets that a run receives", () => {
   const readable = { ...ISSUING, secretsReadable: true };
   let unlimited: Service;
   before(async () => {
-    unlimited = await startService(NO_WALL);
+    unlimited = await shareService();
   });
   after(() => unlimited.stop());
 
