@@ -85,16 +85,15 @@ const LONG_FILE_MS = 10 * MINUTE_MS;
 /** Long files about special cases of what other files test. A run of all files takes a third of them, and a long run all. */
 const SAMPLED = [
   "test/backup/places.test.ts",
-  "test/cli/{doctor,keys,login,lost-keys,package,token}.test.ts",
+  "test/cli/{doctor,keys,login,package,token}.test.ts",
   "test/console/{lists,packages,safety,separate-origin}.test.ts",
   "test/container/{default,variants}.test.ts",
-  "test/contract/{after-answer,downgrade,egress-limits,full-disk,kill-revoked-nodes,launcher,level-parity,noexec}.test.ts",
-  "test/contract/{nothing-left,parties,places,quotas,record-attacks,record-bounds,record-memory,redis-promise}.test.ts",
-  "test/contract/{usage,worst-cases,wrong-clock}.test.ts",
-  "test/deploy/{mcp,monitoring,nginx,nodes,scale}.test.ts",
-  "test/limits/{promise/promise,stores/crash,stores/mishaps,stores/redis-model}.test.ts",
-  "test/records/{usage/restarts,days/losses}.test.ts",
-  "test/sandbox/{isolation-levels,orphans}.test.ts",
+  "test/contract/{after-answer,level-parity,nothing-left,parties,record-attacks,record-bounds}.test.ts",
+  "test/contract/{quotas,redis-promise,usage,worst-cases}.test.ts",
+  "test/deploy/{mcp,nginx,nodes,scale}.test.ts",
+  "test/limits/{promise/promise,stores/mishaps}.test.ts",
+  "test/records/usage/restarts.test.ts",
+  "test/sandbox/isolation-levels.test.ts",
 ];
 const SAMPLED_PART = 1 / 3;
 
