@@ -70,6 +70,12 @@ export class FairQueue {
     const left = this.#runningOf.get(holder)! - 1;
     if (left === 0) this.#runningOf.delete(holder);
     else this.#runningOf.set(holder, left);
+    // It had its turn while the others waited, also those that came after its line.
+    const own = this.#lines.get(holder);
+    if (own) {
+      this.#lines.delete(holder);
+      this.#lines.set(holder, own);
+    }
     for (const [next, line] of this.#lines) {
       if (!this.#mayBegin(next)) continue;
       this.#begin(next);

@@ -31,6 +31,35 @@ it("a holder with little work does not wait for all work of another holder", asy
   await Promise.all(greedy);
 });
 
+it("two holders that have all slots and more work leave the next slot to a third one", async () => {
+  const queue = new FairQueue(2, 1);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const run = (holder: string): Promise<void> =>
+    queue.run(holder, () => {
+      begun.push(holder);
+      return new Promise((resolve) => ends.set(holder, resolve));
+    });
+  const all = ["a", "b", "a", "b", "a", "b"].map(run);
+  all.push(run("third"));
+  assert.deepEqual(begun, ["a", "b"]);
+  ends.get("a")!();
+  await all[0];
+  assert.deepEqual(begun, ["a", "b", "third"]);
+  // A holder that comes later waits for at most one work of each other holder that waits.
+  all.push(run("fourth"));
+  for (const holder of ["b", "third", "a"]) {
+    ends.get(holder)!();
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual(begun.slice(3), ["a", "fourth", "b"]);
+  for (let turn = 0; turn < all.length; turn++) {
+    for (const end of ends.values()) end();
+    await new Promise(setImmediate);
+  }
+  await Promise.all(all);
+});
+
 it("work that fails frees its place", async () => {
   const queue = new FairQueue(1);
   for (let turn = 0; turn < 3; turn++) {
