@@ -22,6 +22,8 @@ export interface OpenBuild {
 export interface BuildQueueOptions {
   /** The longest time of one build, in milliseconds. */
   readonly timeMs: number;
+  /** The most builds at once. */
+  readonly mostAtOnce: number;
   readonly onBuilt?: ((report: BuildReport) => void) | undefined;
   /** The clock, in Unix milliseconds. */
   readonly nowMs?: (() => number) | undefined;
@@ -31,25 +33,21 @@ export interface BuildQueueOptions {
 const MAX_OF_FAMILY = 4;
 /** The most builds that wait or run. */
 const MAX_BUILDS = 64;
-/**
- * The most builds at once. A builder may use 1 GiB of memory. With one place, a family whose packages are slow to fetch would hold up
- * all others for the longest time of a build.
- */
-const MAX_AT_ONCE = 2;
 /** How long a client should wait before it asks again. */
 export const RETRY_MS = 2_000;
 
-/** The queue in front of the builder: two builds at a time, at most one of each token family, and token families take turns. */
+/** The queue in front of the builder: a few builds at a time, at most one of each token family, and token families take turns. */
 export class BuildQueue {
   readonly #builder: Builder;
   readonly #options: BuildQueueOptions;
   readonly #nowMs: () => number;
-  readonly #builds = new FairQueue(MAX_AT_ONCE, 1);
+  readonly #builds: FairQueue;
   /** The builds that wait or run, in the order of their orders. */
   readonly #open = new Set<OpenBuild>();
 
   constructor(builder: Builder, options: BuildQueueOptions) {
     this.#builder = builder;
+    this.#builds = new FairQueue(options.mostAtOnce, 1);
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
   }

@@ -2,8 +2,6 @@ import { FairQueue } from "../fair-queue.ts";
 import { building } from "./build-queue.ts";
 import type { Builder, Loader } from "./model.ts";
 
-/** The most transforms at once. Each takes two processes. */
-const MAX_AT_ONCE = 4;
 /** The most transforms of one family that wait or run. The longest text has 256 KiB. */
 const MAX_OF_FAMILY = 16;
 /** The memory for the texts of all transforms that wait or run. */
@@ -23,14 +21,16 @@ export class TransformQueue {
    * A family has one transform at a time: a text on which esbuild never ends holds its slot until the deadline, and must not hold
    * the slots of others.
    */
-  readonly #slots = new FairQueue(MAX_AT_ONCE, 1);
+  readonly #slots: FairQueue;
   /** The transforms of each family that wait or run, the oldest first. */
   readonly #open = new Map<string, Set<Waiting>>();
   #bytes = 0;
   readonly #maxBytes: number;
 
-  constructor(builder: Pick<Builder, "transform">, maxBytes: number = MAX_BYTES) {
+  /** @param mostAtOnce the most transforms at once */
+  constructor(builder: Pick<Builder, "transform">, mostAtOnce: number, maxBytes: number = MAX_BYTES) {
     this.#builder = builder;
+    this.#slots = new FairQueue(mostAtOnce, 1);
     this.#maxBytes = maxBytes;
   }
 

@@ -6,7 +6,7 @@ const MIB = 2 ** 20;
 const BUILDER_BYTES = 1_024 * MIB;
 /** The memory of esbuild, which holds the syntax trees of all bundled files. */
 const ESBUILD_BYTES = 1_024 * MIB;
-/** esbuild bundles on several threads. A build is what a first run waits for, and there is one build at a time. */
+/** esbuild bundles on several threads. A build is what a first run waits for, and few builds run at a time. */
 const ESBUILD_CORES = 2;
 /** Go starts a thread for each system call that blocks. esbuild uses 6 to 12. */
 const ESBUILD_THREADS = 64;

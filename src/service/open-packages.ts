@@ -15,6 +15,7 @@ import { Transforms } from "../packages/transforms.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Histogram } from "../telemetry/metrics/histogram.ts";
+import type { Capacity } from "./capacity.ts";
 
 /** The packages of the service, and what its metrics need of them. */
 export interface OpenPackages {
@@ -49,17 +50,19 @@ export interface PackageParts {
   readonly sandbox: Pick<Sandbox, "launch">;
   readonly egress: RegistryEgress;
   readonly log: Log;
+  readonly capacity: Pick<Capacity, "builds" | "transforms">;
 }
 
 /** Opens the locks and the artefacts of the data folder, and puts a queue in front of the builder. */
 export function openPackages(
   config: Config,
-  { folder, registries, permits, sandbox, egress, log }: PackageParts,
+  { folder, registries, permits, sandbox, egress, log, capacity }: PackageParts,
 ): OpenPackages {
   const builder = openBuilder({ ...registries, sandbox, egress, deadlineMs: config.packagesTime });
   const builds: Builds = { duration: new Histogram(), outcomes: new Map([["built", 0]]) };
   const queue = new BuildQueue(builder, {
     timeMs: config.packagesTime,
+    mostAtOnce: capacity.builds,
     onBuilt: (report) => {
       noteBuild(builds, report);
       logBuild(log, report);
@@ -70,7 +73,7 @@ export function openPackages(
   const policy = { mode: config.npm, allow: config.npmAllow };
   const options = { policy, minAgeMs: config.npmMinAge, permitStore: permits ?? store };
   // Texts do not wait behind a build, which waits for a registry.
-  const texts = new TransformQueue(builder);
+  const texts = new TransformQueue(builder, capacity.transforms);
   const transforms = new Transforms((...order) => texts.transform(...order));
   return {
     packages: new Packages(store, artefacts, queue, options),

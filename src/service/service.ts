@@ -168,7 +168,7 @@ async function wire(
   const egress = openEgress(config, capacity.egressConnections, ownPorts);
   const builderEgress = { ownPorts, ownPlaces: config.redis?.hosts ?? [] };
   const permits = shared?.permits ?? null;
-  const packageParts = { folder, registries, permits, sandbox, egress: builderEgress, log };
+  const packageParts = { folder, registries, permits, sandbox, egress: builderEgress, log, capacity };
   const { packages, ...building } = openPackages(config, packageParts);
   closers.adopt(packages, (open) => open.close());
   const taskOptions = { ...config, packages, admitIssue: (by: Caller) => issueRate.admit(by) };

@@ -89,7 +89,7 @@ export async function testPackages(
     const store = PackageStore.open(path.join(folder, "packages.sqlite"));
     open.push(store);
     const artefacts = new Artefacts(path.join(folder, "packages"), store, { maxBytes, maxCount, nowMs });
-    const queue = new BuildQueue(builder, { timeMs: 60_000 });
+    const queue = new BuildQueue(builder, { timeMs: 60_000, mostAtOnce: 2 });
     const bounds = { policy, minAgeMs: 0, nowMs, permitStore: store };
     return { store, packages: new Packages(store, artefacts, queue, bounds) };
   };

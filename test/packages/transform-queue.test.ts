@@ -11,7 +11,7 @@ function slowBuilder(maxBytes?: number): { queue: TransformQueue; begun: string[
     begun.push(`${holder} ${text.slice(0, 5)}`);
     return ended;
   };
-  return { queue: new TransformQueue({ transform }, maxBytes), begun, end: () => end("made") };
+  return { queue: new TransformQueue({ transform }, 4, maxBytes), begun, end: () => end("made") };
 }
 
 /** Asks for a text. @returns what it ends with */

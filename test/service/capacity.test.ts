@@ -9,7 +9,7 @@ const MACHINE: Machine = { processors: 2, freeBytes: 24 * GIB, descriptors: 65_5
 
 describe("the capacity of a service", () => {
   it("grows with the free memory, and is never less than eight containers", () => {
-    assert.deepEqual([containers(24 * GIB), containers(GIB), containers(0)], [768, 32, 8]);
+    assert.deepEqual([containers(24 * GIB), containers(GIB), containers(0)], [576, 24, 8]);
   });
 
   it("gives one token family at most half of the containers, and at most sixteen by default", () => {
@@ -19,6 +19,23 @@ describe("the capacity of a service", () => {
   it("lets the pool grow to eight times its size while memory is free, and never below its size", () => {
     assert.deepEqual([spares(4, 24 * GIB), spares(4, 2 * GIB), spares(4, 0.1 * GIB)], [32, 8, 4]);
     assert.deepEqual([spares(0, 24 * GIB), spares(1, 24 * GIB)], [0, 8]);
+  });
+
+  it("gives builds of packages a quarter of the free memory, and always has place for one build and one transform", () => {
+    const builders = (freeBytes: number): number[] => {
+      const { builds, transforms } = capacityOf(DEFAULTS, { ...MACHINE, freeBytes });
+      return [builds, transforms];
+    };
+    assert.deepEqual([24 * GIB, 12 * GIB, 8 * GIB, GIB, 0].map(builders), [
+      [2, 4],
+      [2, 1],
+      [1, 1],
+      [1, 1],
+      [1, 1],
+    ]);
+    const { builds, transforms, guests, spares } = capacityOf({ ...DEFAULTS, maxContainers: 10 }, MACHINE);
+    // Each of them is two guests, and one more guest makes code caches.
+    assert.equal(guests, 2 * (10 + spares + 2 * (builds + transforms) + 1) + 16);
   });
 
   it("starts one guest more at once than there are processors", () => {

@@ -22,7 +22,7 @@ export const CONTAINERS: Settings<ContainerConfig> = {
   maxContainers: one<number | null>(
     "--max-containers <number>",
     null,
-    "live guests; by default as many as free memory holds at 32MiB each; stops containers that take all memory",
+    "live guests; by default as many as at least three quarters of the free memory hold at 32MiB each; stops containers that take all memory",
     integer(1, 100_000),
   ),
   containerParties: one(
