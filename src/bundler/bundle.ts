@@ -3,7 +3,7 @@ import { posix } from "node:path";
 
 import { build, type BuildOptions, type Loader, type OnResolveArgs, type OnResolveResult, type Plugin } from "esbuild";
 
-import { artefactOfOne, withHelpers } from "./artefact-text.ts";
+import { artefactOfOne, withAsciiComments, withHelpers } from "./artefact-text.ts";
 import { MAX_ARTEFACT_BYTES } from "./build-messages.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { type Conditions, IMPORT, REQUIRE } from "./exports.ts";
@@ -58,7 +58,7 @@ export async function bundled(entries: readonly string[], modules: Modules): Pro
   const plugin = new InMemory(found, missingOf(entries, modules), modules);
   try {
     const { outputFiles } = await build({ ...OPTIONS, entryPoints: [ENTRY], plugins: [plugin.plugin] });
-    const whole = withHelpers(outputFiles![0]!.contents);
+    const whole = withAsciiComments(withHelpers(outputFiles![0]!.contents));
     const contents = plugin.only === null ? whole : artefactOfOne(plugin.only, whole);
     if (contents.length <= MAX_ARTEFACT_BYTES) return contents;
   } catch (error) {

@@ -87,6 +87,16 @@ describe("an artefact", () => {
     assert.deepEqual([a, of, whole], [1, "function", { a: 1, of: "function" }]);
   });
 
+  it("has one byte for each character, unless code has others that cannot be escaped", async () => {
+    const comment = "// a dash \u2014 here\nexport const a = 'caf\u00e9'; /**\n * ein B\u00e4r\n */\nexport const b = `\u2014`;";
+    const plain = await bundle(["counter"], { "counter/index.mjs": comment });
+    assert.equal(Buffer.byteLength(plain), plain.length);
+    const { a, b } = load(plain)["counter"]!.import();
+    assert.deepEqual([a, b], ["caf\u00e9", "\u2014"]);
+    const raw = "export const raw = String.raw`\u2014`;";
+    assert.equal(load(await bundle(["counter"], { "counter/index.mjs": raw }))["counter"]!.import()["raw"], "\u2014");
+  });
+
   it("has the fast helpers in the place of those of this esbuild", async () => {
     const text = await bundle(["counter"], { "counter/index.mjs": COUNTER });
     assert.match(text, /target\.name === value \? target/);
