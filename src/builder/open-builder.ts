@@ -1,6 +1,6 @@
 import { type Answer, MAX_HEAD_BYTES, type Order } from "../bundler/build-messages.ts";
 import { Problem } from "../errors.ts";
-import type { BuildOrder, Builder, Built, Loader } from "../packages/model.ts";
+import type { BuildOrder, Builder, Built, Rejection, Text } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { executeOrder } from "./build-guests.ts";
@@ -88,17 +88,22 @@ export function openBuilder(options: BuilderOptions): Builder {
     }
   };
 
-  const transform = async (text: string, loader: Loader, _: string, signal: AbortSignal): Promise<string> => {
+  const transform = async (
+    texts: readonly Text[],
+    _: string,
+    signal: AbortSignal,
+  ): Promise<readonly string[] | Rejection> => {
     const late = AbortSignal.timeout(transformMs);
     const whole = AbortSignal.any([signal, closing.signal, late]);
     try {
-      const { head, rest } = await execute({ do: "transform", text, loader }, null, transformMs, whole);
-      if (head.is !== "transformed") throw dishonest();
-      return rest.toString();
+      const { head, rest } = await execute({ do: "transform", texts }, null, transformMs, whole);
+      if (head.is === "rejected" && head.at < texts.length) return { rejected: shown(head.detail), at: head.at };
+      if (head.is !== "transformed" || head.lengths.length !== texts.length) throw dishonest();
+      return textsOf(head.lengths, rest);
     } catch (error) {
       signal.throwIfAborted();
       if (!late.aborted) throw error;
-      const detail = `the text could not be made JavaScript within ${transformMs / 1_000} s`;
+      const detail = `the code could not be made JavaScript within ${transformMs / 1_000} s`;
       throw new Problem("packages_failed", detail, { hint: "Simplify its types and expressions.", cause: error });
     }
   };
@@ -127,6 +132,14 @@ function wholeOf(bytes: Buffer): Whole {
   if (head.is !== "failed") return { head, rest: bytes.subarray(end + 1) };
   const { code, detail, hint } = head;
   throw new Problem(code, shown(detail), hint === null ? {} : { hint: shown(hint) });
+}
+
+/** Splits what follows the head of transformed texts. @throws {Problem} if it has another length. */
+function textsOf(lengths: readonly number[], rest: Buffer): string[] {
+  let end = 0;
+  const texts = lengths.map((length) => rest.toString("utf8", end, (end += length)));
+  if (end !== rest.length) throw dishonest();
+  return texts;
 }
 
 function messageOf({ set, from, update, minAgeMs }: BuildOrder, nowMs: number): Order {

@@ -35,7 +35,9 @@ export function readAnswer(line: string): Answer | null {
     case "built":
       return isBuilt(value) ? value : null;
     case "transformed":
-      return hasOnly(value, ["is"]) ? (value as { is: "transformed" }) : null;
+      return isTransformed(value) ? value : null;
+    case "rejected":
+      return isRejected(value) ? value : null;
     case "failed":
       return isFailed(value) ? value : null;
     default:
@@ -72,6 +74,19 @@ function isLockedPackage(value: unknown): value is BuiltPackage {
     isIntegrity(integrity) &&
     isObject(dependencies)
   );
+}
+
+function isTransformed(value: Record<string, unknown>): value is Extract<Answer, { is: "transformed" }> {
+  const { lengths } = value;
+  return hasOnly(value, ["is", "lengths"]) && Array.isArray(lengths) && lengths.every(isCount);
+}
+
+function isRejected(value: Record<string, unknown>): value is Extract<Answer, { is: "rejected" }> {
+  return hasOnly(value, ["is", "at", "detail"]) && isCount(value["at"]) && isText(value["detail"]);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function isFailed(value: Record<string, unknown>): value is Extract<Answer, { is: "failed" }> {

@@ -20,6 +20,11 @@ export interface BuildMessage {
 
 export interface TransformMessage {
   readonly do: "transform";
+  /** The texts of one code. */
+  readonly texts: readonly TransformText[];
+}
+
+export interface TransformText {
   readonly text: string;
   readonly loader: "ts" | "tsx" | "jsx";
 }
@@ -32,14 +37,17 @@ export interface BuiltPackage {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** The first line of an answer, as JSON. The artefact, or the transformed text, follows it as bytes. */
+/** The first line of an answer, as JSON. The artefact, or the transformed texts, follow it as bytes. */
 export type Answer =
   | {
       readonly is: "built";
       readonly packages: readonly BuiltPackage[];
       readonly roots: Readonly<Record<string, string>>;
     }
-  | { readonly is: "transformed" }
+  /** `lengths`: the bytes of each transformed text. */
+  | { readonly is: "transformed"; readonly lengths: readonly number[] }
+  /** The builder rejects the text at this place, from 0. */
+  | { readonly is: "rejected"; readonly at: number; readonly detail: string }
   | { readonly is: "failed"; readonly code: FailureCode; readonly detail: string; readonly hint: string | null };
 
 export const FAILURE_CODES = [

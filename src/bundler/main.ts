@@ -1,4 +1,4 @@
-import { type Answer, type BuildMessage, MAX_HEAD_BYTES, type Order } from "./build-messages.ts";
+import { type Answer, type BuildMessage, MAX_HEAD_BYTES, type Order, type TransformMessage } from "./build-messages.ts";
 import { bundled } from "./bundle.ts";
 import { Failure } from "./failure.ts";
 import { Modules } from "./modules.ts";
@@ -16,8 +16,10 @@ export default async function handle({ body }: { readonly body: Order }): Promis
 
 async function* answer(order: Order): AsyncGenerator<Uint8Array> {
   try {
-    if (order.do === "transform") yield* parts({ is: "transformed" }, Buffer.from(await transformed(order)));
-    else {
+    if (order.do === "transform") {
+      const { head, texts } = await answerTransform(order);
+      yield* parts(head, Buffer.concat(texts));
+    } else {
       const { head, artefact } = await answerBuild(order);
       yield* parts(head, artefact);
     }
@@ -34,6 +36,19 @@ async function answerBuild(order: BuildMessage): Promise<{ head: Answer; artefac
   const artefact = await bundled(order.entries, new Modules(packages, resolution.roots));
   const roots = Object.fromEntries([...resolution.roots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   return { head: { is: "built", packages: locked, roots }, artefact };
+}
+
+/** Transforms the texts of a code, all at once: each one is a way to esbuild and back. */
+async function answerTransform({ texts }: TransformMessage): Promise<{ head: Answer; texts: Buffer[] }> {
+  const outcomes = await Promise.allSettled(texts.map(transformed));
+  const at = outcomes.findIndex(({ status }) => status === "rejected");
+  if (at >= 0) {
+    const { reason } = outcomes[at] as PromiseRejectedResult;
+    if (!(reason instanceof Failure) || reason.code !== "code_syntax") throw reason;
+    return { head: { is: "rejected", at, detail: reason.message }, texts: [] };
+  }
+  const made = outcomes.map((outcome) => Buffer.from((outcome as PromiseFulfilledResult<string>).value));
+  return { head: { is: "transformed", lengths: made.map(({ length }) => length) }, texts: made };
 }
 
 function* parts(head: Answer, rest: Uint8Array): Generator<Uint8Array> {

@@ -1,6 +1,6 @@
 import { type Message, transform } from "esbuild";
 
-import type { TransformMessage } from "./build-messages.ts";
+import type { TransformText } from "./build-messages.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { Failure } from "./failure.ts";
 
@@ -9,7 +9,7 @@ const SOURCE = "task";
 const PARAMETER_DECORATOR = /Parameter decorators only work when experimental decorators are enabled/;
 
 /** Returns the JavaScript of a text. @throws {Failure} `code_syntax` */
-export async function transformed({ text, loader }: TransformMessage): Promise<string> {
+export async function transformed({ text, loader }: TransformText): Promise<string> {
   try {
     return await transformWith(text, loader, {});
   } catch (error) {
@@ -26,7 +26,7 @@ export async function transformed({ text, loader }: TransformMessage): Promise<s
   }
 }
 
-async function transformWith(text: string, loader: TransformMessage["loader"], options: object): Promise<string> {
+async function transformWith(text: string, loader: TransformText["loader"], options: object): Promise<string> {
   const { code } = await transform(text, {
     loader,
     target: "node24",

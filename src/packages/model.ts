@@ -59,6 +59,20 @@ export interface Built {
 /** The languages that the builder makes JavaScript from. */
 export type Loader = "ts" | "tsx" | "jsx";
 
+/** A text and its language. */
+export interface Text {
+  readonly text: string;
+  readonly loader: Loader;
+}
+
+/** The first of several texts that the builder rejects. */
+export interface Rejection {
+  /** What is wrong with it. */
+  readonly rejected: string;
+  /** Its place, from 0. */
+  readonly at: number;
+}
+
 /** Resolves and bundles packages, and transforms what Node's type stripping refuses. */
 export interface Builder {
   /** The `builder` member of the locks that it makes. */
@@ -72,10 +86,11 @@ export interface Builder {
   /**
    * The promise rejects with the reason of the signal soon after the signal aborts.
    *
-   * @returns JavaScript with an inline source map.
-   * @throws {Problem} `code_syntax`, `packages_failed`, `packages_unavailable`
+   * @param texts texts of one code
+   * @returns JavaScript with an inline source map of each text.
+   * @throws {Problem} `packages_failed`, `packages_unavailable`
    */
-  transform(text: string, loader: Loader, holder: string, signal: AbortSignal): Promise<string>;
+  transform(texts: readonly Text[], holder: string, signal: AbortSignal): Promise<readonly string[] | Rejection>;
   close(): Promise<void>;
 }
 

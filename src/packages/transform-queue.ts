@@ -1,8 +1,8 @@
 import { FairQueue } from "../fair-queue.ts";
 import { building } from "./build-queue.ts";
-import type { Builder, Loader } from "./model.ts";
+import type { Builder, Rejection, Text } from "./model.ts";
 
-/** The most transforms of one family that wait or run. The longest text has 256 KiB. */
+/** The most transforms of one family that wait or run. All texts of one code have 256 KiB at most. */
 const MAX_OF_FAMILY = 16;
 /** The memory for the texts of all transforms that wait or run. */
 const MAX_BYTES = 32 * 2 ** 20;
@@ -39,16 +39,21 @@ export class TransformQueue {
    *
    * @throws {Problem} as `Builder.transform`, and `packages_building` if too many transforms wait
    */
-  async transform(text: string, loader: Loader, holder: string, signal: AbortSignal): Promise<string> {
+  async transform(
+    texts: readonly Text[],
+    holder: string,
+    signal: AbortSignal,
+  ): Promise<readonly string[] | Rejection> {
     const own = this.#open.get(holder) ?? new Set();
-    if (own.size >= MAX_OF_FAMILY) throw building(`the token family has ${own.size} texts that wait for the builder`);
-    const waiting = { bytes: 2 * text.length + OVERHEAD_BYTES, dropped: new AbortController() };
+    if (own.size >= MAX_OF_FAMILY) throw building(`the token family has ${own.size} codes that wait for the builder`);
+    const bytes = texts.reduce((sum, { text }) => sum + 2 * text.length + OVERHEAD_BYTES, 0);
+    const waiting = { bytes, dropped: new AbortController() };
     this.#makeRoom(waiting.bytes, waiting.bytes + bytesOf(own));
     this.#open.set(holder, own.add(waiting));
     this.#bytes += waiting.bytes;
     const ended = AbortSignal.any([signal, waiting.dropped.signal]);
     try {
-      return await this.#slots.run(holder, () => this.#builder.transform(text, loader, holder, ended), ended);
+      return await this.#slots.run(holder, () => this.#builder.transform(texts, holder, ended), ended);
     } finally {
       this.#remove(holder, waiting);
     }

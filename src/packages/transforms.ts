@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 
 import { ByteCache } from "../byte-cache.ts";
-import { Problem } from "../errors.ts";
 import { FailedBuilds } from "./failed-builds.ts";
-import type { Builder, Loader } from "./model.ts";
+import type { Builder, Rejection, Text } from "./model.ts";
 
 /** The bytes of all texts that are kept: a few hundred texts. */
 const MAX_BYTES = 16 * 2 ** 20;
@@ -11,20 +10,20 @@ const MAX_BYTES = 16 * 2 ** 20;
 const ENTRY_BYTES = 1_024;
 
 interface Making {
-  readonly javaScript: Promise<string>;
+  readonly made: Promise<readonly string[] | Rejection>;
   /** Aborts when no run waits any more. */
   readonly left: AbortController;
   /** The number of runs that wait, less those that have left. */
   runs: number;
 }
 
-type Made = { readonly text: string } | { readonly rejected: Problem };
+type Made = { readonly text: string } | Pick<Rejection, "rejected">;
 
 /** JavaScript that the builder has made from texts, by their digest. A text is made once for all families. */
 export class Transforms {
   readonly #transform: Builder["transform"];
   readonly #cache: ByteCache<Made>;
-  /** The texts that are being made, by family and digest: the text of a family does not wait in the line of another. */
+  /** The texts that are being made, by family and digest: the texts of a family do not wait in the line of another. */
   readonly #making = new Map<string, Making>();
   /** The texts of families that took too long. A machine may have been busy, so they are tried again later. */
   readonly #failed = new FailedBuilds(() => performance.now());
@@ -35,30 +34,40 @@ export class Transforms {
   }
 
   /**
-   * As `Builder.transform`. A text is dropped when no run waits for it.
+   * As `Builder.transform`, in one order for all texts that are not made yet. They are dropped when no run waits for them.
    *
    * @param family the token family that asks; its share of the memory is bounded
    * @param signal aborts when the run no longer waits
    */
-  async transform(text: string, loader: Loader, family: string, signal: AbortSignal): Promise<string> {
+  async transform(
+    texts: readonly Text[],
+    family: string,
+    signal: AbortSignal,
+  ): Promise<readonly string[] | Rejection> {
     signal.throwIfAborted();
-    const name = createHash("sha256").update(`${loader}\0${text}`).digest("base64");
-    const made = this.#cache.get(name);
-    if (made && "rejected" in made) throw made.rejected;
-    if (made) return made.text;
-    const key = `${family} ${name}`;
+    const names = texts.map(digestOf);
+    const known = names.map((name) => this.#cache.get(name));
+    const at = known.findIndex((made) => made && "rejected" in made);
+    if (at >= 0) return { ...(known[at] as Pick<Rejection, "rejected">), at };
+    const missing = texts.flatMap((_, index) => (known[index] ? [] : [index]));
+    if (missing.length === 0) return known.map((made) => (made as { text: string }).text);
+    const key = `${family} ${createHash("sha256").update(missing.map((index) => names[index]!).join()).digest("base64")}`;
     this.#failed.throwIfFailed(key);
     let making = this.#making.get(key);
     if (!making) {
       const left = new AbortController();
-      const javaScript = this.#make(name, text, loader, family, left.signal).finally(() => this.#forget(key, making!));
-      making = { javaScript, left, runs: 0 };
+      const order = missing.map((index) => texts[index]!);
+      const made = this.#make(key, order, family, left.signal).finally(() => this.#forget(key, making!));
+      making = { made, left, runs: 0 };
       this.#making.set(key, making);
     }
-    return await this.#wait(key, making, signal);
+    const made = await this.#wait(key, making, signal);
+    if ("rejected" in made) return { ...made, at: missing[made.at]! };
+    const places = new Map(missing.map((index, place) => [index, place]));
+    return known.map((each, index) => (each ? (each as { text: string }).text : made[places.get(index)!]!));
   }
 
-  async #wait(key: string, making: Making, signal: AbortSignal): Promise<string> {
+  async #wait(key: string, making: Making, signal: AbortSignal): Making["made"] {
     const { promise: given, reject } = Promise.withResolvers<never>();
     const onAbort = (): void => {
       making.runs -= 1;
@@ -71,7 +80,7 @@ export class Transforms {
     making.runs += 1;
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      return await Promise.race([making.javaScript, given]);
+      return await Promise.race([making.made, given]);
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
@@ -81,18 +90,25 @@ export class Transforms {
     if (this.#making.get(key) === making) this.#making.delete(key);
   }
 
-  async #make(name: string, text: string, loader: Loader, family: string, signal: AbortSignal): Promise<string> {
+  async #make(key: string, texts: readonly Text[], family: string, signal: AbortSignal): Making["made"] {
     try {
-      const made = await this.#transform(text, loader, family, signal);
-      this.#cache.add(name, { text: made }, 2 * made.length + ENTRY_BYTES, family);
+      const made = await this.#transform(texts, family, signal);
+      if ("rejected" in made) {
+        // The same text is at fault again.
+        this.#cache.add(digestOf(texts[made.at]!), { rejected: made.rejected }, ENTRY_BYTES, family);
+      } else {
+        for (const [index, text] of made.entries()) {
+          this.#cache.add(digestOf(texts[index]!), { text }, 2 * text.length + ENTRY_BYTES, family);
+        }
+      }
       return made;
     } catch (error) {
-      // The same text is at fault again. Any other failure may pass.
-      if (error instanceof Problem && error.code === "code_syntax") {
-        this.#cache.add(name, { rejected: error }, ENTRY_BYTES, family);
-      }
-      if (!signal.aborted) this.#failed.note(`${family} ${name}`, error);
+      if (!signal.aborted) this.#failed.note(key, error);
       throw error;
     }
   }
+}
+
+function digestOf({ text, loader }: Text): string {
+  return createHash("sha256").update(`${loader}\0${text}`).digest("base64");
 }

@@ -5,7 +5,7 @@ import { runInThisContext } from "node:vm";
 import type { z as Zod } from "zod";
 
 import type { Problem } from "../../src/errors.ts";
-import { keyOfLock, type Builder } from "../../src/packages/model.ts";
+import { type Builder, keyOfLock, type Rejection, type Text } from "../../src/packages/model.ts";
 import { Transforms } from "../../src/packages/transforms.ts";
 import { buildOf, evaluated, openSandboxOf, orderOf, realBuilder, versionsOf } from "./real-builder.ts";
 import { tarballOf } from "./tar.ts";
@@ -42,7 +42,8 @@ describe("a build behind the strongest wall of this machine", () => {
       assert.equal((mini!.import()["string"] as () => { parse(text: string): string })().parse("x"), "x");
       assert.match(built.artefact.toString(), /^\/\/ npm:zod@4\.[\d.]+\/v4\/core\/parse\.js/m);
       assert.equal(built.lock.key, keyOfLock(built.lock));
-      assert.equal(await walled.transform("enum Kind { One = 1 } Kind.One", "ts", "test", WAITS).then(evaluate), 1);
+      const [code] = await transformed(walled, { text: "enum Kind { One = 1 } Kind.One", loader: "ts" });
+      assert.equal(evaluate(code!), 1);
     } finally {
       await walled.close();
       await sandbox.close();
@@ -372,12 +373,17 @@ describe("a set that cannot be built", () => {
 describe("a transform", () => {
   it("makes JavaScript of decorators, parameter properties and JSX, with a map to the text", async () => {
     const text = "class A { constructor(@inject private readonly b: number) {} }\nexport const c = <b>{new A(1)}</b>;";
-    const code = await builder.transform(text, "tsx", "test", WAITS);
-    assert.match(code, /React\.createElement\("b"/);
-    const [, map] = /sourceMappingURL=data:application\/json;base64,(.+)/.exec(code)!;
+    const [code, enumeration] = await transformed(
+      builder,
+      { text, loader: "tsx" },
+      { text: "enum Kind { One = 1, Café = 2 } Kind.Café", loader: "ts" },
+    );
+    assert.equal(evaluate(enumeration!), 2);
+    assert.match(code!, /React\.createElement\("b"/);
+    const [, map] = /sourceMappingURL=data:application\/json;base64,(.+)/.exec(code!)!;
     assert.deepEqual((JSON.parse(Buffer.from(map!, "base64").toString()) as { sources: string[] }).sources, ["task"]);
-    const long = await builder.transform(`const text: string = "${"x".repeat(3 * 2 ** 20)}";`, "ts", "test", WAITS);
-    assert.ok(long.length > 3 * 2 ** 20);
+    const long = `const text: string = "${"x".repeat(3 * 2 ** 20)}";`;
+    assert.ok((await transformed(builder, { text: long, loader: "ts" }))[0]!.length > 3 * 2 ** 20);
   });
 
   it("of a text on which esbuild does not end fails at its deadline, once for all runs of the text", async () => {
@@ -390,7 +396,7 @@ describe("a transform", () => {
       return hasty.transform(...order);
     });
     for (let run = 0; run < 3; run++) {
-      await assert.rejects(transforms.transform(text, "ts", "test", WAITS), { code: "packages_failed" });
+      await assert.rejects(transforms.transform([{ text, loader: "ts" }], "test", WAITS), { code: "packages_failed" });
     }
     assert.equal(made, 1);
   });
@@ -398,22 +404,29 @@ describe("a transform", () => {
   it("ends when no run waits for it, also if esbuild would not end", async () => {
     const text = `@a class B { c = ${"0?(a):a=>".repeat(31)}a${":0".repeat(31)} }`;
     const run = new AbortController();
-    const made = builder.transform(text, "ts", "test", run.signal);
+    const made = builder.transform([{ text, loader: "ts" }], "test", run.signal);
     run.abort(new Error("the run has ended"));
     await assert.rejects(made, /the run has ended/);
   });
 
-  it("refuses text that does not parse, with the line", async () => {
-    await assert.rejects(
-      builder.transform("const a: number = 1;\nconst b = <;", "tsx", "test", WAITS),
-      (error: Error & { code: string }) => {
-        assert.equal(error.code, "code_syntax");
-        assert.match(error.message, /line 2, column 12\)\nconst b = <;\n {11}\^/);
-        return true;
-      },
-    );
+  it("refuses the first text that does not parse, with its place and the line", async () => {
+    const texts: Text[] = [
+      { text: "const a: number = 1;", loader: "ts" },
+      { text: "const a: number = 1;\nconst b = <;", loader: "tsx" },
+      { text: "<", loader: "tsx" },
+    ];
+    const rejection = (await builder.transform(texts, "test", WAITS)) as Rejection;
+    assert.equal(rejection.at, 1);
+    assert.match(rejection.rejected, /line 2, column 12\)\nconst b = <;\n {11}\^/);
   });
 });
+
+/** Makes JavaScript of texts that the builder accepts. */
+async function transformed(of: Builder, ...texts: readonly Text[]): Promise<readonly string[]> {
+  const made = await of.transform(texts, "test", WAITS);
+  if ("rejected" in made) assert.fail(made.rejected);
+  return made;
+}
 
 async function refused(
   order: ReturnType<typeof orderOf>,

@@ -97,6 +97,11 @@ describe("the answer of a builder", () => {
       `{"is":"built","packages":[],"roots":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
       `{"is":"built","packages":[],"roots":${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}}`,
       JSON.stringify({ is: "failed", code: "token_invalid", detail: "", hint: null }),
+      JSON.stringify({ is: "transformed" }),
+      JSON.stringify({ is: "transformed", lengths: [1, -1] }),
+      JSON.stringify({ is: "transformed", lengths: [1], at: 0 }),
+      JSON.stringify({ is: "rejected", at: 0.5, detail: "" }),
+      JSON.stringify({ is: "rejected", at: 0 }),
       JSON.stringify({ is: "failed", code: "packages_failed", detail: "x".repeat(5_000), hint: null }),
     ];
     for (const text of texts) assert.equal(readAnswer(text), null, text.slice(0, 200));

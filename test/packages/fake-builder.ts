@@ -54,7 +54,7 @@ export class FakeBuilder implements Builder {
     return this.forge({ lock, artefact: Buffer.alloc(this.bytes, JSON.stringify(roots)) });
   }
 
-  transform(): Promise<string> {
+  transform(): Promise<string[]> {
     return Promise.reject(new Error("this builder transforms nothing"));
   }
 

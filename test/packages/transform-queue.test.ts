@@ -1,23 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import type { Text } from "../../src/packages/model.ts";
 import { TransformQueue } from "../../src/packages/transform-queue.ts";
 
 /** A builder that answers no text before the test ends it. */
 function slowBuilder(maxBytes?: number): { queue: TransformQueue; begun: string[]; end: () => void } {
   const begun: string[] = [];
-  const { promise: ended, resolve: end } = Promise.withResolvers<string>();
-  const transform = (text: string, _: string, holder: string): Promise<string> => {
-    begun.push(`${holder} ${text.slice(0, 5)}`);
+  const { promise: ended, resolve: end } = Promise.withResolvers<string[]>();
+  const transform = ([first]: readonly Text[], holder: string): Promise<string[]> => {
+    begun.push(`${holder} ${first!.text.slice(0, 5)}`);
     return ended;
   };
-  return { queue: new TransformQueue({ transform }, 4, maxBytes), begun, end: () => end("made") };
+  return { queue: new TransformQueue({ transform }, 4, maxBytes), begun, end: () => end(["made"]) };
 }
 
 /** Asks for a text. @returns what it ends with */
 async function ask(queue: TransformQueue, text: string, holder: string, signal = WAITS): Promise<string> {
   try {
-    return await queue.transform(text, "ts", holder, signal);
+    return ((await queue.transform([{ text, loader: "ts" }], holder, signal)) as string[]).join("");
   } catch (error) {
     return (error as { code?: string }).code ?? String(error);
   }

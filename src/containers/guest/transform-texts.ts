@@ -12,13 +12,17 @@ import type { Code } from "./code-table.ts";
 import type { GuestRun } from "./guest-run.ts";
 
 /**
- * Makes JavaScript from a text with an inline source map.
+ * Makes JavaScript from the texts of a code, each with an inline source map.
  *
  * @param family the token family whose run needs it
  * @param signal aborts when the run no longer waits; the promise then rejects with its reason
- * @throws {Problem} `code_syntax` if the text is at fault
+ * @returns the JavaScript of each text, or why a text is rejected and its place, from 0
  */
-export type TransformText = (text: string, loader: Loader, family: string, signal: AbortSignal) => Promise<string>;
+export type TransformText = (
+  texts: readonly { readonly text: string; readonly loader: Loader }[],
+  family: string,
+  signal: AbortSignal,
+) => Promise<readonly string[] | { readonly rejected: string; readonly at: number }>;
 
 /** The maximum time that a run waits for the builder. Another run of the same text then finds what was made. */
 const WAIT_MS = 10_000;
@@ -62,8 +66,7 @@ export function transformRun(
   const waiting = new AbortController();
   guestRun.transforming = waiting;
   const timer = setTimeout(() => waiting.abort(late()), WAIT_MS);
-  const make = (text: string, loader: Loader): Promise<string> => transform(text, loader, family, waiting.signal);
-  return transformTexts(order, submitted, make)
+  return transformTexts(order, submitted, (texts) => transform(texts, family, waiting.signal))
     .catch((error: unknown) => {
       if (error instanceof Problem) throw error;
       throw new Problem("internal_error", "the text could not be made JavaScript", { cause: error });
@@ -104,24 +107,18 @@ function parseTransform(payload: Buffer, { modules: submitted }: Pick<Code, "mod
 async function transformTexts(
   { main, modules, jsxImportSource }: TransformMessage,
   code: Pick<Code, "source" | "modules">,
-  transform: (text: string, loader: Loader) => Promise<string>,
+  transform: (texts: Parameters<TransformText>[0]) => ReturnType<TransformText>,
 ): Promise<TransformedMessage> {
-  let name: string | null = null;
-  const make = (text: string, order: TransformOrder): Promise<string> => {
-    return transform(textToTransform(text, order, jsxImportSource), order.loader);
+  const textOf = (text: string, order: TransformOrder): { text: string; loader: Loader } => {
+    return { text: textToTransform(text, order, jsxImportSource), loader: order.loader };
   };
-  try {
-    const made: Record<string, string> = {};
-    for (const [specifier, order] of Object.entries(modules)) {
-      name = specifier;
-      made[specifier] = await make(code.modules![specifier]!, order);
-    }
-    name = null;
-    return { main: main && (await make(Buffer.from(code.source).toString(), main)), modules: made };
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== "code_syntax") throw error;
-    return { fault: error.message, name };
-  }
+  const names = Object.keys(modules);
+  const texts = names.map((name) => textOf(code.modules![name]!, modules[name]!));
+  if (main) texts.push(textOf(Buffer.from(code.source).toString(), main));
+  const made = await transform(texts);
+  if ("rejected" in made) return { fault: made.rejected, name: names[made.at] ?? null };
+  const ofModules = Object.fromEntries(names.map((name, at) => [name, made[at]!]));
+  return { main: main && made[names.length]!, modules: ofModules };
 }
 
 function late(): Problem {

@@ -5,11 +5,10 @@ import { transform as esbuild, type TransformFailure } from "esbuild";
 
 import { type Code, codeOf } from "../../../src/containers/guest/code-table.ts";
 import { Guest } from "../../../src/containers/guest/guest.ts";
-import { Problem } from "../../../src/errors.ts";
+import type { Rejection, Text } from "../../../src/packages/model.ts";
 import { Transforms } from "../../../src/packages/transforms.ts";
 import { textFrame } from "../../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../../src/wire/messages.ts";
-import type { Loader } from "../../../src/wire/transform.ts";
 import { artefactOf } from "../../artefact.ts";
 import { until } from "../../contract/until.ts";
 import { FuzzedGuest } from "../../hostile/fuzzed-guest.ts";
@@ -17,7 +16,7 @@ import { LIMITS } from "../puppet.ts";
 import { openRealGuests, type RealGuests } from "../real-guests.ts";
 import { Recorder } from "../recorder.ts";
 
-/** What the builder was asked for: the loader and the family of each text. */
+/** What the builder was asked for: the loaders of the texts and the family. */
 const asked: string[] = [];
 /** The signal of the latest text. */
 let latest: AbortSignal | null = null;
@@ -25,18 +24,26 @@ let latest: AbortSignal | null = null;
 let gate: PromiseWithResolvers<void> | null = null;
 
 /** Makes JavaScript as the builder does, in this process. */
-async function transform(text: string, loader: Loader, family: string, signal: AbortSignal): Promise<string> {
-  asked.push(`${loader} ${family}`);
+async function transform(
+  texts: readonly Text[],
+  family: string,
+  signal: AbortSignal,
+): Promise<readonly string[] | Rejection> {
+  asked.push(`${texts.map(({ loader }) => loader).join(" ")} ${family}`);
   latest = signal;
   await gate?.promise;
-  try {
-    const options = { target: "node24", sourcemap: "inline", sourcesContent: false, sourcefile: "task" } as const;
-    return (await esbuild(text, { loader, ...options, logLevel: "silent" })).code;
-  } catch (error) {
-    const { text: why, location } = (error as TransformFailure).errors[0]!;
-    const { line, column } = location!;
-    throw new Problem("code_syntax", `${why} (line ${line}, column ${column + 1})\nthe line\n  ^`);
+  const made: string[] = [];
+  for (const [at, { text, loader }] of texts.entries()) {
+    try {
+      const options = { target: "node24", sourcemap: "inline", sourcesContent: false, sourcefile: "task" } as const;
+      made.push((await esbuild(text, { loader, ...options, logLevel: "silent" })).code);
+    } catch (error) {
+      const { text: why, location } = (error as TransformFailure).errors[0]!;
+      const { line, column } = location!;
+      return { rejected: `${why} (line ${line}, column ${column + 1})\nthe line\n  ^`, at };
+    }
   }
+  return made;
 }
 
 let guests: RealGuests;
@@ -173,6 +180,28 @@ describe("code with decorators or JSX", () => {
     const other = await guests.make();
     assert.equal(await begin(text, {}, other).outcome(), 'result ["b",null,"once"]');
     assert.deepEqual(asked, ["tsx root"]);
+  });
+
+  it("is made in one order from all texts of a code, less those that are made", async () => {
+    const modules = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [`./m${at}.tsx`, `/** @jsx h */\nexport const m${at} = () => <i>{${at}}</i>;`]),
+    );
+    const names = Object.keys(modules).map((name, at) => `import { m${at} } from ${JSON.stringify(name)};`);
+    const sum = Object.keys(modules).map((_, at) => `m${at}()`);
+    const code = `${names.join("")}globalThis.h = (tag, _, value) => value; export default () => ${sum.join(" + ")};`;
+    asked.length = 0;
+    assert.deepEqual(await outcome(code, { modules }), 19_900);
+    assert.deepEqual(asked, [`${"tsx ".repeat(200)}root`]);
+    const others = { "./m1.tsx": modules["./m1.tsx"]!, "./other.tsx": "/** @jsx h */\nexport const other = () => <i>{5}</i>;" };
+    const two = 'import { m1 } from "./m1.tsx"; import { other } from "./other.tsx"; export default () => m1() + other();';
+    assert.deepEqual(await outcome(two, { modules: others }), 6);
+    assert.deepEqual(asked.slice(1), ["tsx root"]);
+    const faulty = { ...others, "./bad.tsx": "export const a = <u></i>", "./more.tsx": "export const c = <i/>" };
+    for (let run = 0; run < 2; run++) {
+      const fault = await outcome('import { a } from "./bad.tsx"; export default a', { modules: faulty });
+      assert.deepEqual((fault as unknown[]).slice(0, 2), ["bad.tsx", 1]);
+    }
+    assert.deepEqual(asked.slice(2), ["tsx tsx root"], "a rejected text is known");
   });
 
   it("lets another run ask again if the first has ended before the answer", async () => {
