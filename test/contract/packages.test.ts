@@ -62,6 +62,12 @@ const run = (code: string, more: object = {}, options: RequestOptions = {}): Pro
   return send("POST", "/api/run/acme", { json: { code, ...more }, ...options });
 };
 
+/** What a tool of the MCP endpoint shows of a task. */
+interface Saved {
+  readonly packages: Record<string, string> | null;
+  readonly lock?: { readonly roots: Record<string, string> };
+}
+
 /** Puts a task, and waits for the build of its packages. */
 async function put(name: string, members: object, options: RequestOptions = {}): Promise<TaskAnswer> {
   const target = `/api/tasks/acme/${name}`;
@@ -174,6 +180,22 @@ describe("code that imports packages", () => {
     assert.match(lock.lock.packages[0]!.integrity, /^sha512-/);
     const stranger = await service.issue(CUSTOMER);
     assertProblem(await send("GET", `/api/packages/locks/${packages.lock}`, { token: stranger }), 404, "not_found");
+  });
+
+  it("is saved by a tool of the MCP endpoint, which shows the versions and the lock", async () => {
+    await using client = await connectMcp("2026", { url: `${service.url}/mcp/acme`, token: customer });
+    const given = { name: "kept", code: IMPORT, packages: { greet: "^1" } };
+    let saved = await client.call("save_task", given);
+    while (saved.structured["building"] === true) saved = await client.call("save_task", given);
+    assert.match(saved.text, /^The task kept is \w+: version 1\. Its packages are greet@1\.\d\.\d\.$/);
+    const task = saved.structured["task"] as Saved;
+    assert.deepEqual(task.packages, { greet: "^1" });
+    assert.match(task.lock!.roots["greet"]!, /^greet@1\./);
+    const one = await client.call("list_tasks", { name: "kept" });
+    assert.match(one.text, /^kept, version 1, a tool\nIts packages are greet@1\.\d\.\d\.\n/);
+    assert.deepEqual((one.structured["task"] as Saved).lock, task.lock);
+    const [listed] = (await client.call("list_tasks")).structured["tasks"] as (Saved & { name: string })[];
+    assert.equal(listed!.lock, undefined, "a lock may have 256 KiB");
   });
 
   it("is run by a tool of the MCP endpoint, whose description lists the packages", async () => {

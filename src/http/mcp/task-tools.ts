@@ -5,6 +5,7 @@ import { nextTurn } from "../../next-turn.ts";
 import { rangesMember } from "../../packages/member.ts";
 import type { Ranges } from "../../packages/names.ts";
 import type { Task } from "../../tasks/task.ts";
+import { shownLock } from "../api/shown-lock.ts";
 import { NOT_PARSED, putTask, requireTasksVerb } from "../api/task-routes.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
@@ -69,8 +70,8 @@ export const SAVE_TASK: OwnTool<Saved> = {
     const done = { made: "created", changed: "changed", none: "unchanged" }[change];
     const lost = dropped.length === 0 ? "" : " Other code does not keep the secrets of the task.";
     return resultOf(
-      `The task ${task.name} is ${done}: version ${task.version}.${lost}${isParsed ? "" : ` ${NOT_PARSED}`}`,
-      { task: shown(task), change },
+      `The task ${task.name} is ${done}: version ${task.version}.${packagesOf(task, " ")}${lost}${isParsed ? "" : ` ${NOT_PARSED}`}`,
+      { task: { ...shown(task), lock: shownLock(task.lock) }, change },
     );
   },
 };
@@ -95,7 +96,8 @@ export const LIST_TASKS: OwnTool<Listed> = {
       if (!task) throw noSuchTask(await tasks.near({ container, name }));
       const code = task.inline ? await tasks.codeOf(task, by.family) : null;
       const text = code === null ? `(code of ${task.caller.claims.code?.url ?? "a URL"})` : code.code;
-      return resultOf(`${line(task)}\n${JSON.stringify(task.input)}\n\n${text}`, { task: { ...shown(task), ...code } });
+      const about = `${line(task)}${packagesOf(task, "\n")}\n${JSON.stringify(task.input)}`;
+      return resultOf(`${about}\n\n${text}`, { task: { ...shown(task), ...code, lock: shownLock(task.lock) } });
     }
     const found: Task[] = [];
     for (let after = cursor; found.length < MAX_TASKS; after = found.at(-1)!.name) {
@@ -123,8 +125,15 @@ function line({ name, version, tool, description }: Task): string {
   return `${name}, version ${version}${tool ? ", a tool" : ""}${description === null ? "" : `: ${description}`}`;
 }
 
-function shown({ name, version, tool, input, description, public: isPublic, at }: Task): object {
-  return { name, version, tool, input, description, public: isPublic, changedAt: new Date(at).toISOString() };
+function shown({ name, version, tool, input, description, packages, public: isPublic, at }: Task): object {
+  const changedAt = new Date(at).toISOString();
+  return { name, version, tool, input, description, packages, public: isPublic, changedAt };
+}
+
+/** Returns a sentence with the versions of the packages that a task names, after a separator; empty if it names none. */
+function packagesOf({ lock }: Task, separator: string): string {
+  const versions = lock ? Object.values(lock.roots) : [];
+  return versions.length === 0 ? "" : `${separator}Its packages are ${versions.join(", ")}.`;
 }
 
 function resultOf(text: string, structuredContent: Record<string, unknown>): ToolResult {
