@@ -29,6 +29,8 @@ const MAX_ARTEFACTS = 8_000;
 const FAMILY_SHARE = 1 / 4;
 /** The end of the name of a file. */
 const END = ".cjs";
+/** An artefact that no run has used for this time makes room for other families, also if a task names it. */
+const UNUSED_MS = 7 * 86_400_000;
 /** The end of the name of a file that is not whole. */
 const NEW = ".new";
 /** The memory for artefacts that runs have lately used. */
@@ -43,6 +45,8 @@ export class Artefacts {
   readonly #nowMs: () => number;
   readonly #memory = new ByteCache<Artefact>(MEMORY_BYTES);
   readonly #reads = new Map<string, Promise<Artefact | null>>();
+  /** The latest use of artefacts in memory, which the index does not have yet. */
+  readonly #usedAt = new Map<string, number>();
   /** Set later, because the tasks need the packages. */
   isPinned: IsPinned = () => false;
 
@@ -67,7 +71,10 @@ export class Artefacts {
 
   /** Returns an artefact that is in memory. */
   inMemory(key: string): Artefact | null {
-    return this.#memory.get(key) ?? null;
+    const found = this.#memory.get(key);
+    if (!found) return null;
+    this.#usedAt.set(key, this.#nowMs());
+    return found;
   }
 
   /** Returns an artefact, or null if there is none. A file that does not have the bytes of its build is removed. */
@@ -80,15 +87,25 @@ export class Artefacts {
     return reading;
   }
 
+  /** Adds a built artefact. Without room on the disk it is in memory only: the run that has waited for the build can use it. */
+  async add(built: Built, family: string | null): Promise<Artefact> {
+    const { lock, artefact } = built;
+    try {
+      await this.store(built, family);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "quota_exceeded") throw error;
+    }
+    return this.#memory.add(lock.key, { key: lock.key, artefact }, artefact.length, family ?? "");
+  }
+
   /**
-   * Stores an artefact. The least recently used ones make room, but none that the current version of a task names.
+   * Stores an artefact on the disk. The least recently used ones make room, but none that the current version of a task names.
    *
    * @param family the family that it counts for; null for an administrator
    * @throws {Problem} `quota_exceeded` if there is no room, `store_unavailable` if the disk cannot be written
    */
-  async add({ lock, artefact }: Built, family: string | null): Promise<Artefact> {
+  async store({ lock, artefact }: Built, family: string | null): Promise<void> {
     const nowMs = this.#nowMs();
-    const added = { key: lock.key, artefact };
     // The lock takes room too, and may be larger than the artefact.
     const bytes = artefact.length + JSON.stringify(lock).length;
     await this.#makeRoom(bytes, family);
@@ -115,7 +132,6 @@ export class Artefacts {
       builtAt: nowMs,
       usedAt: nowMs,
     });
-    return this.#memory.add(lock.key, added, artefact.length, family ?? "");
   }
 
   /** Removes an artefact. Runs that need it build it again. @returns false if there is none */
@@ -147,6 +163,8 @@ export class Artefacts {
         ? NONE
         : excess(own + bytes, this.#maxBytes * FAMILY_SHARE, ownCount + 1, this.#maxCount * FAMILY_SHARE);
     if (!isTooMuch(whole) && !isTooMuch(share)) return;
+    for (const [key, usedAt] of this.#usedAt) this.#index.usedAt(key, usedAt);
+    this.#usedAt.clear();
     const slices = new Slices(family ?? "");
     // First those of the family: what it stores too much must not cost others.
     for (const each of this.#index.leastUsed(family)) {
@@ -165,7 +183,7 @@ export class Artefacts {
     // Tasks need all of it. They build again what they lose, with the same versions.
     const room = { bytes: this.#maxBytes, count: this.#maxCount };
     const given = isTooMuch(whole)
-      ? givenUp(this.#index.leastUsed(null), family, { bytes, count: 1 }, whole, room)
+      ? givenUp(this.#index.leastUsed(null), family, { bytes, count: 1 }, whole, room, this.#nowMs() - UNUSED_MS)
       : [];
     for (const key of given) await this.#remove(key);
     if (isTooMuch(whole) && given.length === 0)
@@ -209,6 +227,8 @@ function isTooMuch({ bytes, count }: Excess): boolean {
 
 function full(detail: string): Problem {
   return new Problem("quota_exceeded", `${detail}, and tasks need all of it`, {
-    hint: "Delete tasks with packages that are not needed; the operator sets the size with --packages-size.",
+    hint:
+      "Delete tasks with packages that are not needed, or wait until tasks of others have not run for a week; the operator sets the " +
+      "size with --packages-size. Code without a task runs without room.",
   });
 }

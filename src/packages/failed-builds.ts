@@ -31,11 +31,6 @@ export class FailedBuilds {
     this.#failures.delete(key);
   }
 
-  /** Forgets builds for which there was no room. Without their memory, a family at its quota would build at each run. */
-  forgetFull(): void {
-    for (const [key, { problem }] of this.#failures) if (problem.code === "quota_exceeded") this.#failures.delete(key);
-  }
-
   note(name: string, error: unknown): void {
     if (!(error instanceof Problem) || !isNoted(error.code)) return;
     const oldest = this.#failures.keys().next();
@@ -48,11 +43,7 @@ export class FailedBuilds {
 
 /** Whether the same build would fail again. */
 function isNoted(code: string): boolean {
-  return (
-    code === "quota_exceeded" ||
-    code === "store_unavailable" ||
-    (code.startsWith("packages_") && code !== "packages_building")
-  );
+  return code === "store_unavailable" || (code.startsWith("packages_") && code !== "packages_building");
 }
 
 /** Returns a short key: a name may have 190 KB. */

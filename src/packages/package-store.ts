@@ -26,7 +26,7 @@ export interface ListedArtefact extends Pick<StoredArtefact, "key" | "bytes" | "
 }
 
 /** What the room of an artefact is decided by. */
-export type KeptArtefact = Pick<StoredArtefact, "key" | "family" | "bytes">;
+export type KeptArtefact = Pick<StoredArtefact, "key" | "family" | "bytes" | "usedAt">;
 
 /** A task whose current version names an artefact, as far as this node has seen. */
 export interface Pin {
@@ -90,6 +90,11 @@ export class PackageStore implements PermitStore {
     guarded(() => this.#database.withoutFlush(() => this.#statements.useArtefact.run(nowMs, key)));
   }
 
+  /** Notes the latest use of an artefact, which was in memory. */
+  usedAt(key: string, atMs: number): void {
+    guarded(() => this.#database.withoutFlush(() => this.#statements.useArtefact.run(atMs, key)));
+  }
+
   putArtefact({ key, family, bytes, sha256, lock, builtAt, usedAt }: StoredArtefact): void {
     const versions = Object.entries(lock.roots).map(([name, root]) => [name, root.slice(name.length + 1)]);
     const shown = JSON.stringify(Object.fromEntries(versions));
@@ -136,8 +141,9 @@ export class PackageStore implements PermitStore {
 
   /** Yields all artefacts, the least recently used first. Artefacts of the family come before all others. */
   *leastUsed(family: string | null): Generator<KeptArtefact> {
-    for (const { key, family: owner, bytes } of guarded(() => this.#statements.leastUsed.all(family))) {
-      yield { key: String(key), family: typeof owner === "string" ? owner : null, bytes: Number(bytes) };
+    for (const { key, family: owner, bytes, used } of guarded(() => this.#statements.leastUsed.all(family))) {
+      const holder = typeof owner === "string" ? owner : null;
+      yield { key: String(key), family: holder, bytes: Number(bytes), usedAt: Number(used) };
     }
   }
 
@@ -236,7 +242,7 @@ const STATEMENTS = {
   listOf: `SELECT key, bytes, built, used, ${SHOWN} WHERE ${OF_FAMILY} ORDER BY used DESC, key LIMIT ?`,
   bytesOfAll: "SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts",
   bytesOf: `SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts WHERE ${OF_FAMILY}`,
-  leastUsed: "SELECT key, family, bytes FROM artefacts ORDER BY family IS NOT ?, used, key",
+  leastUsed: "SELECT key, family, bytes, used FROM artefacts ORDER BY family IS NOT ?, used, key",
   putShown: "INSERT OR REPLACE INTO shown (key, versions, count) VALUES (?, ?, ?)",
   removeShown: "DELETE FROM shown WHERE key = ?",
   putArtefact:

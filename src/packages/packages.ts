@@ -135,11 +135,11 @@ export class Packages {
   }
 
   /**
-   * Makes the lock of a task, with its artefact.
+   * Makes the lock of a task, with its artefact, which must have room on the disk: the task runs without the registry.
    *
    * @param from the lock before, whose versions stay
    * @param update the packages whose versions do not stay
-   * @throws {Problem} `packages_building`, and as `Builder.build`
+   * @throws {Problem} `packages_building`, `quota_exceeded`, and as `Builder.build`
    */
   async lockOf(
     set: PackageSet,
@@ -148,10 +148,12 @@ export class Packages {
     by: Asker,
     waiting: Waiting,
   ): Promise<Lock> {
-    if (from && update.length === 0 && isOfSet(from, set)) return (await this.prepare(from, by, waiting)).lock;
-    // A caller who has tried inline code gets the same versions for a task.
-    if (from === null && update.length === 0) return (await this.resolve(set, by, waiting)).lock;
-    return (await waitForBuild(this.#build(set, from, update, by), waiting)).lock;
+    const { lock, artefact } = await this.#preparedFor(set, from, update, by, waiting);
+    if (!this.#keysOf(lock).some((key) => this.#store.artefact(key))) {
+      const stored = { ...lock, key: artefact.key };
+      await this.artefacts.store({ lock: stored, artefact: artefact.artefact }, by.quotaFamily);
+    }
+    return lock;
   }
 
   /** Notes the lock of the current version of a task, or that it has none: no other artefact may make its artefact leave. */
@@ -162,8 +164,6 @@ export class Packages {
     if (key === undefined) this.#pinned.delete(name);
     else this.#pinned.set(name, key);
     this.#store.pin(task, key ?? null);
-    // There may be room now.
-    this.#failures.forgetFull();
   }
 
   /** Whether a lock names an artefact. */
@@ -174,6 +174,19 @@ export class Packages {
   async close(): Promise<void> {
     await this.#queue.close();
     this.#store.close();
+  }
+
+  async #preparedFor(
+    set: PackageSet,
+    from: Lock | null,
+    update: readonly string[],
+    by: Asker,
+    waiting: Waiting,
+  ): Promise<Prepared> {
+    if (from && update.length === 0 && isOfSet(from, set)) return await this.prepare(from, by, waiting);
+    // A caller who has tried inline code gets the same versions for a task.
+    if (from === null && update.length === 0) return await this.resolve(set, by, waiting);
+    return await waitForBuild(this.#build(set, from, update, by), waiting);
   }
 
   async #resolve(set: PackageSet, request: string, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {

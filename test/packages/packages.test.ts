@@ -28,12 +28,12 @@ function versionsIn({ packages }: { readonly packages: readonly object[] }): str
 
 /** Returns artefacts of a family with these sizes, the oldest first. */
 function artefacts(family: string, ...sizes: number[]): KeptArtefact[] {
-  return sizes.map((bytes, at) => ({ key: `${family}${at}`, family, bytes }));
+  return sizes.map((bytes, at) => ({ key: `${family}${at}`, family, bytes, usedAt: 10 }));
 }
 
 /** Returns what others give up for an artefact that a family adds to a full store of 100 bytes. */
 function given(stored: readonly KeptArtefact[], bytes: number): string[] {
-  return givenUp(stored, "asks", { bytes, count: 1 }, { bytes, count: 0 }, { bytes: 100, count: 100 });
+  return givenUp(stored, "asks", { bytes, count: 1 }, { bytes, count: 0 }, { bytes: 100, count: 100 }, 10);
 }
 
 /** Returns a set with 400 KB of names. */
@@ -301,15 +301,20 @@ describe("the store of artefacts", () => {
       packages.pin({ container: "acme", name }, lock);
     }
     const orders = builder.orders.length;
-    for (let run = 0; run < 3; run++) {
-      assert.equal(await codeOf(() => packages.resolve(exact("4.2.0"), A, WAIT)), "quota_exceeded");
-    }
+    // A run uses what was built for it, from the memory.
+    const inline = [];
+    for (let run = 0; run < 3; run++) inline.push(await packages.resolve(exact("4.2.0"), A, WAIT));
+    assert.equal(builder.orders.length, orders + 1);
+    assert.equal(await packages.artefacts.get(inline[0]!.lock.key), null);
+    const put = (): Promise<Lock> => packages.lockOf(exact("4.2.0"), null, [], A, WAIT);
+    for (let change = 0; change < 2; change++) assert.equal(await codeOf(put), "quota_exceeded");
     assert.equal(builder.orders.length, orders + 1);
     assert.notEqual(await packages.artefacts.get(tasks.get("one")!.key), null);
     const gone = tasks.get("one")!;
     tasks.delete("one");
     packages.pin({ container: "acme", name: "one" }, null);
-    await packages.resolve(exact("4.2.0"), A, WAIT);
+    assert.equal((await put()).key, inline[0]!.lock.key);
+    assert.notEqual(await packages.artefacts.get(inline[0]!.lock.key), null);
     assert.equal(await packages.artefacts.get(gone.key), null);
     assert.notEqual(await packages.artefacts.get(tasks.get("two")!.key), null);
   });
@@ -353,6 +358,31 @@ describe("the store of artefacts", () => {
     );
     // No family has more than this one would have then.
     assert.equal(await codeOf(() => put(A, 11)), "quota_exceeded");
+  });
+
+  test("gives a newcomer the room of the task that has not run for a week if each family has one", async (t) => {
+    const { packages, clock } = await testPackages(t, many, { maxCount: 4 });
+    const tasks = new Map<string, Lock>();
+    packages.artefacts.isPinned = ({ name }, key) => packages.names(tasks.get(name) ?? null, key);
+    const put = async (family: string, minor: number): Promise<Lock> => {
+      clock.nowMs += 1;
+      const lock = await packages.lockOf(exact(`4.${minor}.0`), null, [], { family, quotaFamily: family, jti: family }, WAIT);
+      tasks.set(family, lock);
+      packages.pin({ container: "acme", name: family }, lock);
+      return lock;
+    };
+    const locks = [];
+    for (const [at, family] of ["c", "d", "e", "f"].entries()) locks.push(await put(family, at));
+    assert.equal(await codeOf(() => put("new", 9)), "quota_exceeded");
+    clock.nowMs += 8 * 86_400_000;
+    // A run from the memory is a use, too.
+    for (const used of [0, 2, 3]) await packages.prepare(locks[used]!, A, WAIT);
+    await put("new", 9);
+    const stored = await Promise.all(locks.map(({ key }) => packages.artefacts.get(key)));
+    assert.deepEqual(
+      stored.map((each) => each !== null),
+      [true, false, true, true],
+    );
   });
 
   test("takes from no family its last artefact, and nothing from a family that has less than the asking one", () => {
