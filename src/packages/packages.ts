@@ -290,9 +290,18 @@ function shown({ key, versions, count, bytes, builtAt, usedAt }: ListedArtefact)
   };
 }
 
+const requests = new WeakMap<PackageSet, string>();
+
 /** Returns the name of a set among the locks of a family. */
-function requestOf({ ranges, entries }: PackageSet, from: Lock | null): string {
-  return JSON.stringify(from === null ? [ranges, entries] : [ranges, entries, from.key]);
+function requestOf(set: PackageSet, from: Lock | null): string {
+  const { ranges, entries } = set;
+  if (from !== null) return JSON.stringify([ranges, entries, from.key]);
+  let request = requests.get(set);
+  if (request === undefined) {
+    request = JSON.stringify([ranges, entries]);
+    requests.set(set, request);
+  }
+  return request;
 }
 
 /** Whether a lock has what a set names. An entry that its package does not have is in no lock. */

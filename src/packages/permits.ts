@@ -3,12 +3,27 @@ import { mayName, packagesOf, type Ranges } from "./names.ts";
 import type { AddedPermit, PermitStore } from "./permit-store.ts";
 import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
 
+/** The longest text whose packages are remembered, in bytes: the texts of most tasks are shorter. */
+const MAX_REMEMBERED = 16_384;
+/** The memory for remembered texts. */
+const MEMORY_BYTES = 4 * 2 ** 20;
+const ENTRY_BYTES = 512;
+
+/** The permitted packages of a text that was read before. */
+interface Remembered {
+  readonly set: PackageSet;
+  readonly claim: PackagesClaim;
+}
+
 /** The packages that code may import: the entries of the settings, and the entries that administrators have added. */
 export class Permits {
   readonly #store: PermitStore;
   readonly #settings: PackagePolicy;
   readonly #nowMs: () => number;
   #policy: PackagePolicy;
+  /** By the text, the oldest first. A warm run of the same text neither scans it nor compares ranges. */
+  readonly #remembered = new Map<string, Remembered>();
+  #rememberedBytes = 0;
 
   /** @param nowMs the clock, in Unix milliseconds */
   constructor(store: PermitStore, settings: PackagePolicy, nowMs: () => number) {
@@ -16,7 +31,11 @@ export class Permits {
     this.#settings = settings;
     this.#nowMs = nowMs;
     this.#policy = this.#readPolicy();
-    store.onPermits(() => (this.#policy = this.#readPolicy()));
+    store.onPermits(() => {
+      this.#policy = this.#readPolicy();
+      this.#remembered.clear();
+      this.#rememberedBytes = 0;
+    });
   }
 
   /** What is permitted now. */
@@ -55,9 +74,24 @@ export class Permits {
     if (ranges === null && !texts.some(mayName)) return null;
     // Specifiers are ASCII, so the cheapest decoding suffices.
     const read = texts.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
+    const only = ranges === null && read.length === 1 && read[0]!.length <= MAX_REMEMBERED ? read[0]! : null;
+    const known = only === null ? undefined : this.#remembered.get(only);
+    if (known && known.claim === claim) return known.set;
     const set = packagesOf(read, ranges, (name) => defaultRange(name, this.#policy, claim));
     if (set) requirePermitted(set, this.#policy, claim);
+    if (set && only !== null) this.#remember(only, { set, claim });
     return set;
+  }
+
+  #remember(text: string, remembered: Remembered): void {
+    if (this.#remembered.delete(text)) this.#rememberedBytes -= 2 * text.length + ENTRY_BYTES;
+    this.#remembered.set(text, remembered);
+    this.#rememberedBytes += 2 * text.length + ENTRY_BYTES;
+    for (const oldest of this.#remembered.keys()) {
+      if (this.#rememberedBytes <= MEMORY_BYTES) return;
+      this.#remembered.delete(oldest);
+      this.#rememberedBytes -= 2 * oldest.length + ENTRY_BYTES;
+    }
   }
 
   #readPolicy(): PackagePolicy {

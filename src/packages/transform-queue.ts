@@ -39,11 +39,7 @@ export class TransformQueue {
    *
    * @throws {Problem} as `Builder.transform`, and `packages_building` if too many transforms wait
    */
-  async transform(
-    texts: readonly Text[],
-    holder: string,
-    signal: AbortSignal,
-  ): Promise<readonly string[] | Rejection> {
+  async transform(texts: readonly Text[], holder: string, signal: AbortSignal): Promise<readonly string[] | Rejection> {
     const own = this.#open.get(holder) ?? new Set();
     if (own.size >= MAX_OF_FAMILY) throw building(`the token family has ${own.size} codes that wait for the builder`);
     const bytes = texts.reduce((sum, { text }) => sum + 2 * text.length + OVERHEAD_BYTES, 0);

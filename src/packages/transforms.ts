@@ -39,11 +39,7 @@ export class Transforms {
    * @param family the token family that asks; its share of the memory is bounded
    * @param signal aborts when the run no longer waits
    */
-  async transform(
-    texts: readonly Text[],
-    family: string,
-    signal: AbortSignal,
-  ): Promise<readonly string[] | Rejection> {
+  async transform(texts: readonly Text[], family: string, signal: AbortSignal): Promise<readonly string[] | Rejection> {
     signal.throwIfAborted();
     const names = texts.map(digestOf);
     const known = names.map((name) => this.#cache.get(name));
@@ -51,7 +47,9 @@ export class Transforms {
     if (at >= 0) return { ...(known[at] as Pick<Rejection, "rejected">), at };
     const missing = texts.flatMap((_, index) => (known[index] ? [] : [index]));
     if (missing.length === 0) return known.map((made) => (made as { text: string }).text);
-    const key = `${family} ${createHash("sha256").update(missing.map((index) => names[index]!).join()).digest("base64")}`;
+    const key = `${family} ${createHash("sha256")
+      .update(missing.map((index) => names[index]!).join())
+      .digest("base64")}`;
     this.#failed.throwIfFailed(key);
     let making = this.#making.get(key);
     if (!making) {

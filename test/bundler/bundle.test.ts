@@ -88,7 +88,8 @@ describe("an artefact", () => {
   });
 
   it("has one byte for each character, unless code has others that cannot be escaped", async () => {
-    const comment = "// a dash \u2014 here\nexport const a = 'caf\u00e9'; /**\n * ein B\u00e4r\n */\nexport const b = `\u2014`;";
+    const comment =
+      "// a dash \u2014 here\nexport const a = 'caf\u00e9'; /**\n * ein B\u00e4r\n */\nexport const b = `\u2014`;";
     const plain = await bundle(["counter"], { "counter/index.mjs": comment });
     assert.equal(Buffer.byteLength(plain), plain.length);
     const { a, b } = load(plain)["counter"]!.import();

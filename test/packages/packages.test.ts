@@ -366,7 +366,13 @@ describe("the store of artefacts", () => {
     packages.artefacts.isPinned = ({ name }, key) => packages.names(tasks.get(name) ?? null, key);
     const put = async (family: string, minor: number): Promise<Lock> => {
       clock.nowMs += 1;
-      const lock = await packages.lockOf(exact(`4.${minor}.0`), null, [], { family, quotaFamily: family, jti: family }, WAIT);
+      const lock = await packages.lockOf(
+        exact(`4.${minor}.0`),
+        null,
+        [],
+        { family, quotaFamily: family, jti: family },
+        WAIT,
+      );
       tasks.set(family, lock);
       packages.pin({ container: "acme", name: family }, lock);
       return lock;

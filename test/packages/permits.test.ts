@@ -6,6 +6,8 @@ import { describe, it } from "node:test";
 
 import { PackageStore } from "../../src/packages/package-store.ts";
 import type { PermitStore } from "../../src/packages/permit-store.ts";
+import { Permits } from "../../src/packages/permits.ts";
+import type { PackagesClaim } from "../../src/packages/policy.ts";
 import { Feed } from "../../src/redis/feed.ts";
 import { openShared } from "../../src/stores.ts";
 import { until } from "../contract/until.ts";
@@ -62,6 +64,41 @@ permitStoreSuite("the list of the data folder", async () => {
       await rm(folder, { recursive: true });
     },
   };
+});
+
+it("a text that was read before is judged by the list of now and by the claim of its caller", () => {
+  const listeners: (() => void)[] = [];
+  let permits = [ZOD];
+  const store = {
+    get permits() {
+      return permits;
+    },
+    onPermits: (listener: () => void) => void listeners.push(listener),
+  };
+  const judge = new Permits(store as unknown as PermitStore, { mode: "listed", allow: [] }, Date.now);
+  const named = (claim: PackagesClaim): string => {
+    try {
+      return judge.named([Buffer.from('import { z } from "npm:zod@4"')], null, claim)!.ranges["zod"]!;
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  assert.deepEqual(
+    [named(null), named(null), named(false), named(["zod"]), named(["other"]), named(null)],
+    [...["4", "4", "packages_forbidden"], ...["4", "packages_forbidden", "4"]],
+  );
+  const text = Buffer.from('import { z } from "npm:zod@4"');
+  assert.throws(() => judge.named([text], { zod: "^4.1" }, null), { code: "request_invalid" });
+  permits = [];
+  for (const listener of listeners) listener();
+  assert.equal(named(null), "packages_forbidden");
+  // More texts than are remembered.
+  permits = [ZOD];
+  for (const listener of listeners) listener();
+  for (let at = 0; at < 300; at++) {
+    const long = `import "npm:zod@4.${at}"; ${" ".repeat(15_000)}`;
+    for (let twice = 0; twice < 2; twice++) assert.equal(judge.named([long], null, null)!.ranges["zod"], `4.${at}`);
+  }
 });
 
 describe("on Redis", { skip: await missing("redis-server") }, () => {

@@ -184,7 +184,10 @@ describe("code with decorators or JSX", () => {
 
   it("is made in one order from all texts of a code, less those that are made", async () => {
     const modules = Object.fromEntries(
-      Array.from({ length: 200 }, (_, at) => [`./m${at}.tsx`, `/** @jsx h */\nexport const m${at} = () => <i>{${at}}</i>;`]),
+      Array.from({ length: 200 }, (_, at) => [
+        `./m${at}.tsx`,
+        `/** @jsx h */\nexport const m${at} = () => <i>{${at}}</i>;`,
+      ]),
     );
     const names = Object.keys(modules).map((name, at) => `import { m${at} } from ${JSON.stringify(name)};`);
     const sum = Object.keys(modules).map((_, at) => `m${at}()`);
@@ -192,8 +195,12 @@ describe("code with decorators or JSX", () => {
     asked.length = 0;
     assert.deepEqual(await outcome(code, { modules }), 19_900);
     assert.deepEqual(asked, [`${"tsx ".repeat(200)}root`]);
-    const others = { "./m1.tsx": modules["./m1.tsx"]!, "./other.tsx": "/** @jsx h */\nexport const other = () => <i>{5}</i>;" };
-    const two = 'import { m1 } from "./m1.tsx"; import { other } from "./other.tsx"; export default () => m1() + other();';
+    const others = {
+      "./m1.tsx": modules["./m1.tsx"]!,
+      "./other.tsx": "/** @jsx h */\nexport const other = () => <i>{5}</i>;",
+    };
+    const two =
+      'import { m1 } from "./m1.tsx"; import { other } from "./other.tsx"; export default () => m1() + other();';
     assert.deepEqual(await outcome(two, { modules: others }), 6);
     assert.deepEqual(asked.slice(1), ["tsx root"]);
     const faulty = { ...others, "./bad.tsx": "export const a = <u></i>", "./more.tsx": "export const c = <i/>" };
