@@ -9,7 +9,7 @@ import { Slices } from "../next-turn.ts";
 import { formatSize } from "../units.ts";
 import { givenUp } from "./fair-room.ts";
 import type { Artefact, Built } from "./model.ts";
-import type { KeptArtefact, PackageStore, Pin } from "./package-store.ts";
+import { type KeptArtefact, type PackageStore, type Pin, USE_MS } from "./package-store.ts";
 
 export interface ArtefactOptions {
   /** The most bytes of all artefacts. */
@@ -45,8 +45,8 @@ export class Artefacts {
   readonly #nowMs: () => number;
   readonly #memory = new ByteCache<Artefact>(MEMORY_BYTES);
   readonly #reads = new Map<string, Promise<Artefact | null>>();
-  /** The latest use of artefacts in memory, which the index does not have yet. */
-  readonly #usedAt = new Map<string, number>();
+  /** When the index last received a use of an artefact that is in memory. */
+  readonly #notedAt = new Map<string, number>();
   /** Set later, because the tasks need the packages. */
   isPinned: IsPinned = () => false;
 
@@ -73,7 +73,11 @@ export class Artefacts {
   inMemory(key: string): Artefact | null {
     const found = this.#memory.get(key);
     if (!found) return null;
-    this.#usedAt.set(key, this.#nowMs());
+    const nowMs = this.#nowMs();
+    if (nowMs - (this.#notedAt.get(key) ?? 0) > USE_MS) {
+      this.#notedAt.set(key, nowMs);
+      this.#index.usedAt(key, nowMs);
+    }
     return found;
   }
 
@@ -163,8 +167,6 @@ export class Artefacts {
         ? NONE
         : excess(own + bytes, this.#maxBytes * FAMILY_SHARE, ownCount + 1, this.#maxCount * FAMILY_SHARE);
     if (!isTooMuch(whole) && !isTooMuch(share)) return;
-    for (const [key, usedAt] of this.#usedAt) this.#index.usedAt(key, usedAt);
-    this.#usedAt.clear();
     const slices = new Slices(family ?? "");
     // First those of the family: what it stores too much must not cost others.
     for (const each of this.#index.leastUsed(family)) {
@@ -200,6 +202,7 @@ export class Artefacts {
 
   async #remove(key: string): Promise<void> {
     this.#index.removeArtefact(key);
+    this.#notedAt.delete(key);
     this.#memory.removeIf((artefact) => artefact.key === key);
     await rm(this.#fileOf(key), { force: true });
   }

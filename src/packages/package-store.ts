@@ -41,7 +41,7 @@ const MAX_FAMILY_LOCK_CHARS = 8 * 2 ** 20;
 /** How long a lock is kept that no run uses. Runs may need it while the registry does not answer. */
 const UNUSED_MS = 30 * 86_400_000;
 /** A use is written at most so often, because each write waits for the disk. */
-const USE_MS = 3_600_000;
+export const USE_MS = 3_600_000;
 
 /** The locks of inline code, the index of artefacts, and the packages that administrators have added. */
 export class PackageStore implements PermitStore {
