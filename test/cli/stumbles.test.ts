@@ -58,6 +58,8 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["serve 7391", /too many arguments .*; did you mean --port 7391\?/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
+    ["run acme/hook", /there is no file acme\/hook in \/.*; did you mean --task hook --container acme\?/],
+    ["run test/nohook", /there is no file test\/nohook in \//],
     ["run nofile.ts", /there is no file nofile\.ts in \//],
     ["run nofile.ts --data {}", /--data is the data folder of the service; did you mean --input\?/],
     ["run README.md --input {name:you}", /--input is not JSON: .*; JSON has names and texts in double quotes, such as/],

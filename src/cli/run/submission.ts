@@ -105,6 +105,11 @@ async function plain(file: string): Promise<Code> {
   // A word without an ending is more often the name of a task than that of a file.
   if (/^[\w-]+$/.test(file) && !existsSync(file))
     throw new UsageError(`there is no file ${file} in ${process.cwd()}; did you mean --task ${file}?`);
+  const [, container, task] = /^([\w@.-]+)\/([\w@-]+)$/.exec(file) ?? [];
+  if (container !== undefined && !existsSync(file) && !existsSync(container))
+    throw new UsageError(
+      `there is no file ${file} in ${process.cwd()}; did you mean --task ${task} --container ${container}?`,
+    );
   const { code, modules, unsent } = readSource(file);
   const inputs = [file, ...Object.keys(modules ?? {}).map((name) => path.join(path.dirname(file), name))];
   return { text: code, modules, file: path.normalize(file), inputs, unsent };
