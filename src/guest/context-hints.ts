@@ -65,7 +65,7 @@ export function noMemberHint(text: string, expression: string): string | undefin
   const near = nearName(missing, PARTS);
   const has =
     near === null
-      ? "it has data, with the query and the members of the body, body, query, headers, params and secrets."
+      ? "it has data (the query and the members of the body), body, query, headers, params and secrets."
       : `did you mean ${near}?`;
   return `The context has no ${missing}: ${has}`;
 }

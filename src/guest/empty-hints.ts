@@ -9,8 +9,9 @@ const FOR_EACH_VALUE = /\breturn\s+[^;\n{}]{0,200}\.forEach\(/;
 /** A header of the context, by a name with a capital letter. */
 const HEADER = /\b(?:context|ctx)\.headers(?:\[\s*["'][\w-]{0,64}[A-Z]|\.(?![\w$]*\s*\()[\w$]{0,64}[A-Z])/;
 const LOWER_HEADER = /\.headers(?:\[\s*["'][a-z\d-]+["']|\.[a-z\d]+\b)/;
-/** An answer that is set as in Koa. */
-const ASSIGNED = /\b(?:context|ctx)\.(?:body|status)\s*=(?![=>])(?!\s*(?:await\s+)?(?:JSON\.parse|[\w$.]*\.body\b))/;
+/** An answer that is set as in Koa, or as in a function of Azure. */
+const ASSIGNED =
+  /\b(?:context|ctx)\.(?:body|status|res|response)\s*=(?![=>])(?!\s*(?:await\s+)?(?:JSON\.parse|[\w$.]*\.body\b))/;
 /** Bundles read NODE_ENV and do without it. */
 const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 

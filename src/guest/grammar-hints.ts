@@ -91,7 +91,11 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
     return "Separate the members of an object by commas.";
   if (/^[;)\]}]/.test(rest) && last?.kind === "mark" && OPERATOR.test(last.text))
     return `A value is missing after ${last.text}.`;
-  if (/^[)\]}]/.test(rest)) {
+  const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1]?.text;
+  const isCut =
+    (rest[0] === ";" && /^[([]$/.test(inner?.text ?? "") && opener !== "for") ||
+    (rest[0] === "{" && inner?.text === "(" && /^(?:if|for|while|switch|catch)$/.test(opener ?? ""));
+  if (/^[)\]}]/.test(rest) || (isCut && inner !== undefined)) {
     return inner === undefined
       ? `Nothing opens this ${rest[0]}.`
       : `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
@@ -121,6 +125,8 @@ function partHint(
   const mixed = /^(?:\|\||&&)/.test(rest) ? /^\?\?$/ : rest.startsWith("??") ? /^(?:\|\||&&)$/ : null;
   if (mixed !== null && tokens.some((token) => token.depth === depth && mixed.test(token.text)))
     return "?? cannot stand next to || or &&: put one of them in parentheses, such as (a ?? b) || c.";
+  if (last !== undefined && /^(?:if|while|switch)$/.test(last.text) && /^[\w$"'!]/.test(rest))
+    return `Put what follows ${last.text} in parentheses: ${last.text} (...) { ... }.`;
   const before = tokens[tokens.length - 2];
   if (rest[0] === "{" && last?.text === "assert" && before?.kind === "value")
     return 'Write with instead of assert: import data from "./data.json" with { type: "json" }.';
