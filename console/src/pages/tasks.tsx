@@ -61,15 +61,20 @@ function ChosenFromList() {
     <>
       <p class="empty">Choose a container to see its tasks.</p>
       <Content of={page}>
-        {(found) => (
-          <ul class="plain">
-            {found?.containers.map(({ container, description }) => (
-              <li key={container}>
-                <a href={linkTo("tasks", [container])}>{container}</a> <span class="quiet">{description ?? ""}</span>
-              </li>
-            ))}
-          </ul>
-        )}
+        {(found) =>
+          found !== null &&
+          found.containers.length > 0 && (
+            <ul class="checks">
+              {found.containers.map(({ container, description }) => (
+                <li key={container}>
+                  <a href={linkTo("tasks", [container])}>{container}</a>
+                  {description !== null && <span class="quiet small">{description}</span>}
+                </li>
+              ))}
+              {found.next !== null && <li class="quiet">There are more containers: name one above.</li>}
+            </ul>
+          )
+        }
       </Content>
     </>
   );
