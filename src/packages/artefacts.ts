@@ -123,7 +123,9 @@ export class Artefacts {
     } catch (error) {
       // A part of it would take the last room of a full disk.
       await rm(whole, { force: true });
-      throw new Problem("store_unavailable", "the built packages cannot be written to the disk; try again", {
+      const hint = "The operator finds the cause, such as a full disk, in the log. A run with this error has counted.";
+      throw new Problem("store_unavailable", "the built packages cannot be written to the disk", {
+        hint,
         cause: error,
       });
     }

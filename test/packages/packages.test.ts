@@ -425,7 +425,14 @@ describe("the store of artefacts", () => {
     // The file cannot take its place, as on a full disk.
     await mkdir(path.join(folder, "packages", `${lock.key}.cjs`, "used"), { recursive: true });
     for (let runs = 0; runs < 2; runs++) {
-      assert.equal(await codeOf(() => packages.resolve(ZOD, B, WAIT)), "store_unavailable");
+      await assert.rejects(
+        async () => await packages.resolve(ZOD, B, WAIT),
+        (error: Problem) => {
+          assert.equal(error.code, "store_unavailable");
+          assert.match(error.options.hint!, /full disk, in the log\. A run with this error has counted/);
+          return true;
+        },
+      );
     }
     assert.equal(builder.orders.length, 2);
     // No part of it takes room.
