@@ -19,6 +19,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--verbs": "--can",
   "--scope": "--can",
   "--follow": "-f",
+  "--npm": "--package",
+  "--dependency": "--package",
   "-v": "--version",
   "-p": "--port",
   "--data-dir": "--data",
@@ -61,6 +63,8 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   const window = WINDOW.exec(flag)?.[1];
   if (window !== undefined && has("--limit") && has("--can")) return `did you mean --limit container.${window}=5?`;
   if (flag === "--container" && command.name() === "deploy") return "caisson.json names the container";
+  if (/^--(?:package|npm)s?$/.test(flag) && pathOf(command) === "caisson deploy")
+    return 'caisson.json names the packages, such as "packages": {"zod": "^4"}';
   if ((flag === "-e" || flag === "--eval") && command.name() === "run")
     return "write the code to stdin: echo 'return 1' | caisson run -";
   if (command.name() === "run" && OF_CODE.test(flag)) {

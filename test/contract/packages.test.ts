@@ -531,7 +531,7 @@ describe("the list of packages", () => {
       assert.match((await caisson("tasks", "show", "acme", "typed")).stdout, /packages +greet@1\./);
       assert.match((await caisson("packages", "add", "left-pad", "tiny@2")).stdout, /left-pad,\s+tiny@2/);
       assert.doesNotMatch((await caisson("packages", "remove", "left-pad", "tiny@2")).stdout, /left-pad/);
-      assert.match((await caisson("packages", "warm", "@acme/tools@1")).stdout, /imports +@acme\/tools@1\.0\.0/);
+      assert.match((await caisson("packages", "warm", "npm:@acme/tools@1")).stdout, /imports +@acme\/tools@1\.0\.0/);
       assert.match((await caisson("packages", "list")).stdout, /code may import +greet, .*greet@1\./s);
       const project = { container: "acme", packages: { greet: "1" } };
       await writeFile(path.join(folder, "caisson.json"), JSON.stringify(project));
