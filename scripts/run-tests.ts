@@ -224,7 +224,7 @@ function estimateMs(file: string): number {
   const place = LONGEST.indexOf(file);
   if (place !== -1) return (LONGEST.length - place) * LONG_FILE_MS;
   const text = readFileSync(path.join(root, file), "utf8");
-  return text.length * (/\b(?:startService|openSandbox|execFile)\(/.test(text) ? 10 : 1);
+  return text.length * (/\b(?:startService|shareService|openSandbox|execFile)\(/.test(text) ? 10 : 1);
 }
 
 /** Runs `atOnce` jobs in parallel, and up to `most` while the processors are idle. */

@@ -2,18 +2,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
-import { type Service, shareService } from "../contract/service.ts";
+import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
 
+let home: Home;
 let service: Service;
 
 before(async () => {
-  service = await shareService();
+  home = await makeHome();
+  service = await startService(NO_WALL, home);
 });
-after(() => service.stop());
+after(() => leave(service, home));
 
 function container(...args: string[]): Promise<Ended> {
-  return command(["containers", ...args, "--port", String(service.port), "--data", service.data]);
+  return command(["containers", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 describe("caisson containers", () => {
@@ -48,21 +50,13 @@ describe("caisson containers", () => {
       /^demo {7}ok {5}/,
     );
     assert.ok(stdout.split("\n").every((line) => line.length <= 80));
-    const again = await command([
-      "container",
-      "list",
-      "--json",
-      "--port",
-      String(service.port),
-      "--data",
-      service.data,
-    ]);
+    const again = await command(["container", "list", "--json", "--port", String(service.port), "--data", home.data]);
     const listed = (JSON.parse(again.stdout) as { container: string }[]).map((each) => each.container);
     assert.deepEqual(listed.toSorted(), ["again", "demo"]);
   });
 
   it("reports what the service rejects, with exit code 2", async () => {
-    const { code, stderr } = await container("resume", "a b");
+    const { code, stderr } = await container("resume", "a+b");
     assert.equal(code, 2);
     assert.match(stderr, /^caisson: container_invalid: .*name/);
   });
