@@ -73,9 +73,16 @@ export function artefactOf(
   const { family, quotaFamily, claims } = draft === null ? caller : bearer!;
   const by = { family, quotaFamily, jti: claims.jti };
   const waitMs = Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs);
-  const gone = new AbortController();
-  const onClose = (): void => gone.abort();
-  const waiting = { waitMs, signal: gone.signal };
+  // Made only for a run that waits. Most runs find their packages in memory.
+  let made: AbortController | null = null;
+  const gone = (): AbortController => (made ??= new AbortController());
+  const onClose = (): void => gone().abort();
+  const waiting = {
+    waitMs,
+    get signal(): AbortSignal {
+      return gone().signal;
+    },
+  };
   const isOfTask = from !== null && call.task?.lock === from;
   const found = packages.resolve(set, by, waiting, from, isOfTask ? call.task : null);
   if (!(found instanceof Promise)) {
