@@ -139,7 +139,7 @@ describe("code that does not parse", () => {
       const { hint = "" } = await guest.fault(text);
       assert.match(
         hint,
-        /^(?:|A value is missing after .+\.|The [{(] in line \d has no [})](?: before this \})?\.)$/,
+        /^(?:|A value is missing after .+\.|The [{(] in line \d has no [})](?: before this [};])?\.)$/,
         text,
       );
     }
