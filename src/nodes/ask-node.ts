@@ -2,6 +2,7 @@ import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestTls } from "node:https";
 
 import { Slices } from "../next-turn.ts";
+import { arrivingChunks } from "./arriving-chunks.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import type { NodeRequest } from "./node-credential.ts";
 import { parseLine } from "./parse-line.ts";
@@ -41,8 +42,7 @@ export async function askNode<T>({ reader, family, reserve, ...question }: NodeQ
     if (response.headers["content-type"] !== LINES_TYPE) throw new Error("its answer has another type");
     const lines = new LineSplitter();
     const slices = new Slices(family);
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      reserve(chunk.length);
+    for await (const chunk of arrivingChunks(response, reserve)) {
       for (const line of lines.add(chunk)) {
         if (slices.hasEnded) await slices.next();
         reader.line(parseLine(line));

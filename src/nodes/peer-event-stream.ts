@@ -5,6 +5,7 @@ import { z } from "zod";
 import { Slices } from "../next-turn.ts";
 import type { ReceiveEvent } from "../records/tail.ts";
 import { foreign } from "./answers/kind.ts";
+import { arrivingChunks } from "./arriving-chunks.ts";
 import { LineSplitter } from "./line-splitter.ts";
 import { parseLine } from "./parse-line.ts";
 import type { Reader } from "./reader.ts";
@@ -51,7 +52,7 @@ export async function readPeerEvents(
     const slices = new Slices(scope.reader.family);
     let isOpen = false;
     let name = "";
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of arrivingChunks(response)) {
       for (const line of lines.add(chunk)) {
         if (slices.hasEnded) await slices.next();
         const [, field, text] = /^([a-z]*):(?: (.*))?$/s.exec(line) ?? [];

@@ -109,6 +109,10 @@ describe("the events of another node", () => {
       "a long text": sending(BEGIN + event("console", { ...LINE, text: "a".repeat(20_001) })),
       "a long line": sending(`${BEGIN}data: ${"a".repeat(256 * 2 ** 10)}`),
       "an id of another form": sending("id: x\n\n"),
+      "chunks of one byte": (_, response) => {
+        response.writeHead(200, { "Content-Type": "text/event-stream" }).flushHeaders();
+        response.socket!.write("1\r\n:\r\n1\r\n\n\r\n".repeat(3_000));
+      },
     };
     for (const [what, answer] of Object.entries(hostile)) {
       const { follow, received, silent } = await following(t, answer);
