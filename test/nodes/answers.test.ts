@@ -13,6 +13,7 @@ import { byNewest, type Cursor, type RunQuery } from "../../src/records/query.ts
 import type { Failures, History, RunPage } from "../../src/records/records.ts";
 import type { FailureGroup } from "../../src/records/store.ts";
 import type { UsageAnswer, UsageRow } from "../../src/records/usage/usage.ts";
+import { BOUNDS } from "../records/bounds.ts";
 import { runOf } from "../records/run-of.ts";
 import { seeded } from "../seeded.ts";
 
@@ -320,7 +321,7 @@ describe("merged usage", () => {
 describe("the record of another node", () => {
   it("arrives with its console as it was", async () => {
     const { record, run, container } = runOf({ printed: ["one", "two\n\u2028three"], status: "threw", input: "data" });
-    const reader = new RecordReader(container, run);
+    const reader = new RecordReader(container, run, BOUNDS);
     for (const line of (await writeRecord(record, "family")).split("\n").slice(0, -1)) reader.line(JSON.parse(line));
     assert.deepEqual(reader.end(), record);
   });
@@ -331,11 +332,28 @@ describe("the record of another node", () => {
       .split("\n")
       .slice(0, -1)
       .map((line): unknown => JSON.parse(line));
-    assert.throws(() => new RecordReader(container, "00000000cafe-zzz").line(head));
-    assert.throws(() => new RecordReader("other", run).line(head));
-    const reader = new RecordReader(container, run);
+    assert.throws(() => new RecordReader(container, "00000000cafe-zzz", BOUNDS).line(head));
+    assert.throws(() => new RecordReader("other", run, BOUNDS).line(head));
+    const reader = new RecordReader(container, run, BOUNDS);
     reader.line(head);
     reader.line(rest[0]);
     assert.throws(() => reader.end());
+  });
+
+  it("is rejected if it is longer than any that a node keeps", async () => {
+    const { record, run, container } = runOf({ printed: ["one"], input: "data" });
+    const [head, piece, line] = (await writeRecord(record, "family"))
+      .split("\n")
+      .map((each): unknown => each && JSON.parse(each));
+    const read = (times: number, pieces: number): void => {
+      const reader = new RecordReader(container, run, BOUNDS);
+      reader.line({ ...(head as object), lines: times, pieces });
+      for (let at = 0; at < pieces; at++) reader.line({ ...(piece as object), input: "x".repeat(65_536) });
+      for (let at = 0; at < times; at++) reader.line(line);
+      reader.end();
+    };
+    read(1_000, 1);
+    assert.throws(() => read(10_000, 1));
+    assert.throws(() => read(1, 9));
   });
 });

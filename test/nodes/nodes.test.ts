@@ -140,6 +140,15 @@ describe("asking other nodes", () => {
       "an entry of thousands of members": answering(
         lines([1, { ...entry(1)[1], x: Array.from({ length: 10_000 }, () => 1) }], END),
       ),
+      "an entry without its times": answering(lines([1, { ...entry(1)[1], ms: null }], END)),
+      "an entry with an error that is no text": answering(
+        lines([1, { ...entry(1)[1], error: { code: "threw", name: null, message: 1, hint: null, at: null } }], END),
+      ),
+      "chunks of one byte": (_, response) => {
+        response.writeHead(200, { "Content-Type": LINES_TYPE }).flushHeaders();
+        const rest = lines(entry(1), END);
+        response.socket!.end(`${"1\r\n \r\n".repeat(5_000)}${rest.length.toString(16)}\r\n${rest}\r\n0\r\n\r\n`);
+      },
       "an error": (_, response) => void response.writeHead(500).end(),
       "a redirect": (_, response) => void response.writeHead(307, { Location: "http://127.0.0.1:1/" }).end(),
       "a cut answer": (_, response) => {

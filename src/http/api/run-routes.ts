@@ -163,7 +163,8 @@ async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ rec
   const found = await dependencies.records.get(container, run, by.family);
   const request = { method: "GET", container, run } as const;
   const record =
-    found?.record ?? (await askForRun(dependencies, reading, request, () => new RecordReader(container, run)));
+    found?.record ??
+    (await askForRun(dependencies, reading, request, () => new RecordReader(container, run, dependencies.config)));
   if (!record) {
     throw new Problem("not_found", "no run with this id is kept here; its record may have been removed", {
       hint: "GET /api/runs/{container} lists the runs that are kept. The header Caisson-Run of an answer has the id of its run.",

@@ -30,10 +30,26 @@ export async function entriesText<T>(
   return { text: `[${texts.join()}]`, count: texts.length };
 }
 
-/** Returns a record as JSON. Its console may have half a megabyte. @param holder the `holder` argument of `nextTurn` */
-export async function recordText({ console, ...rest }: RunRecord, holder: string): Promise<string> {
+/**
+ * Returns a record as JSON. Its console may have half a megabyte, and its input as much as the operator permits.
+ *
+ * @param holder the `holder` argument of `nextTurn`
+ */
+export async function recordText({ console, input, ...rest }: RunRecord, holder: string): Promise<string> {
+  const kept = input === undefined ? "" : `,"input":${await quoted(input, holder)}`;
   const lines = await linesText(console, (line) => JSON.stringify(line), holder);
-  return `${JSON.stringify(rest).slice(0, -1)},"console":[${lines.join()}]}`;
+  return `${JSON.stringify(rest).slice(0, -1)}${kept},"console":[${lines.join()}]}`;
+}
+
+/** Returns a text as JSON. A character of two units may be split: JSON then has an escape of each. */
+async function quoted(text: string, holder: string): Promise<string> {
+  const slices = new Slices(holder);
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; at += PIECE_CHARS) {
+    if (slices.hasEnded) await slices.next();
+    parts.push(JSON.stringify(text.slice(at, at + PIECE_CHARS)).slice(1, -1));
+  }
+  return `"${parts.join("")}"`;
 }
 
 /** Returns the console of a run with one JSON object in each line. @param holder the `holder` argument of `nextTurn` */

@@ -8,6 +8,7 @@ import { RUN_STATUSES, type RunEntry, type RunStatus } from "../../records/recor
 import { visibleRecord } from "../../records/visible.ts";
 import { mustRead, seesTasks } from "../api/may-read.ts";
 import { askForRun, mergedOfAll } from "../api/node-reads.ts";
+import { entriesText } from "../api/run-texts.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import type { McpCall } from "./mcp-call.ts";
@@ -83,19 +84,25 @@ async function listRuns(received: McpCall, container: string, given: Given): Pro
   const target = `/api/runs/${encodeURIComponent(container)}?${search.toString()}`;
   const read = (): ReturnType<typeof records.list> => records.list(query, by.family);
   const { merged, count } = await mergedOfAll(nodes, readerFor(received), target, runPages(query), read);
-  const entries = merged.runs.map(({ entry }) => entry());
+  const all = merged.runs.map(({ entry }) => entry());
+  // The library writes the whole answer in one step.
+  const { count: fitting } = await entriesText(all, (each) => each, by.family);
+  const entries = all.slice(0, fitting);
   const lines = entries.length === 0 ? [status === "failed" ? FAILED : "There are no such runs."] : entries.map(line);
+  if (fitting < all.length)
+    lines.push(`${all.length - fitting} further runs are too long for this answer: set limit to ${fitting}.`);
   if (count.answered < count.asked) lines.push(`${count.asked - count.answered} nodes did not answer.`);
   const structuredContent = { runs: entries, nodes: count };
   return { content: [{ type: "text", text: cut(lines.join("\n"), MAX_TEXT_BYTES) }], structuredContent };
 }
 
 async function oneRun(received: McpCall, container: string, run: string): Promise<ToolResult> {
-  const { by, records } = received;
+  const { by, records, config } = received;
   const found = await records.get(container, run, by.family);
   const reading = { by, reader: readerFor(received), isOfNode: false };
   const request = { method: "GET", container, run } as const;
-  const record = found?.record ?? (await askForRun(received, reading, request, () => new RecordReader(container, run)));
+  const record =
+    found?.record ?? (await askForRun(received, reading, request, () => new RecordReader(container, run, config)));
   if (!record) throw noSuchRun();
   const shown = visibleRecord(record, seesTasks(by));
   // A record that is read later has no result.

@@ -1,9 +1,11 @@
 import { z } from "zod";
 
+import type { RecordConfig } from "../../config/groups/records.ts";
 import type { ConsoleLine, RunRecord } from "../../records/record.ts";
 import { LOG_LEVELS } from "../../wire/messages.ts";
 import type { AnswerReader } from "../ask-node.ts";
 import { foreign, writeLines } from "./kind.ts";
+import { READ_MEMBERS } from "./read-members.ts";
 
 /** The characters of an input in one line: a line is parsed in one turn of the event loop. */
 const PIECE_CHARS = 65_536;
@@ -22,11 +24,8 @@ const head = z.strictObject({
   lines: z.int().nonnegative(),
   pieces: z.int().nonnegative().nullable(),
   record: z.looseObject({
-    run: z.string(),
-    container: z.string(),
-    task: z.string().nullable(),
+    ...READ_MEMBERS,
     dropped: z.object({ lines: z.int().nonnegative(), bytes: z.int().nonnegative() }),
-    error: z.looseObject({}).nullable(),
   }),
 });
 const inputPiece = z.strictObject({ input: z.string() });
@@ -36,22 +35,36 @@ const consoleLine: z.ZodType<ConsoleLine> = z.strictObject({
   text: z.string(),
 });
 
+/** The bounds of a record of this node. */
+export type RecordBounds = Pick<RecordConfig, "consoleLimit" | "inputLimit">;
+
+/** How many times as much another node may keep of a run: a change of its settings reaches the nodes one after the other. */
+const TOLERANCE = 4;
+/** The memory of a line in addition to its text. */
+const LINE_BYTES = 64;
+
 export class RecordReader implements AnswerReader<RunRecord> {
   readonly #container: string;
   readonly #run: string;
   readonly #console: ConsoleLine[] = [];
   readonly #input: string[] = [];
   #head: z.infer<typeof head> | null = null;
+  #left: number;
 
-  constructor(container: string, run: string) {
+  constructor(container: string, run: string, { consoleLimit, inputLimit }: RecordBounds) {
     this.#container = container;
     this.#run = run;
+    this.#left = TOLERANCE * (consoleLimit + inputLimit);
   }
 
   line(value: unknown): void {
     if (this.#head !== null) {
-      if (this.#input.length < (this.#head.pieces ?? 0)) this.#input.push(inputPiece.parse(value).input);
-      else this.#console.push(consoleLine.parse(value));
+      if (this.#input.length < (this.#head.pieces ?? 0)) this.#input.push(this.#kept(inputPiece.parse(value).input));
+      else {
+        const line = consoleLine.parse(value);
+        this.#kept(line.text);
+        this.#console.push(line);
+      }
       return;
     }
     this.#head = head.parse(value);
@@ -65,6 +78,13 @@ export class RecordReader implements AnswerReader<RunRecord> {
     if ((pieces ?? 0) !== this.#input.length) throw foreign();
     const input = pieces === null ? {} : { input: this.#input.join("") };
     return { ...record, ...input, console: this.#console } as unknown as RunRecord;
+  }
+
+  /** @throws {Error} if the record is longer than any that a node keeps: an answer to a model is written in one step */
+  #kept(text: string): string {
+    this.#left -= text.length + LINE_BYTES;
+    if (this.#left < 0) throw foreign();
+    return text;
   }
 }
 

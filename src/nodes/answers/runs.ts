@@ -8,6 +8,7 @@ import { HISTORIES, type ListedRun, type RunPage } from "../../records/records.t
 import type { AnswerReader } from "../ask-node.ts";
 import { worstHistory } from "./history.ts";
 import { type AnswerKind, foreign } from "./kind.ts";
+import { READ_MEMBERS } from "./read-members.ts";
 
 /** The most characters of the entries of one node. */
 const MAX_PAGE_CHARS = 2 * 2 ** 20;
@@ -37,7 +38,7 @@ async function writePage({ runs, next, omitted, history }: RunPage, family: stri
   return `${text}${JSON.stringify({ next: after, omitted, history })}\n`;
 }
 
-const entryLine = z.tuple([z.int().nonnegative(), z.looseObject({ run: z.string(), container: z.string() })]);
+const entryLine = z.tuple([z.int().nonnegative(), z.looseObject(READ_MEMBERS)]);
 const endLine = z.object({
   next: z.string().nullable(),
   omitted: z.int().nonnegative(),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { recordText } from "../../../src/http/api/run-texts.ts";
 import type { Answer } from "../../contract/http.ts";
 import { assertProblem } from "../../contract/problem.ts";
 import { runOf } from "../../records/run-of.ts";
@@ -26,6 +27,25 @@ function pathsOf(container: string, run: string): string[] {
     ...[`/api/runs/${container}/events`, `/api/runs?container=${container}`, `/api/failures?container=${container}`],
   ];
 }
+
+describe("the record of a run", () => {
+  it("is written in short steps, and reads as it was", async () => {
+    // A character of two units at the end of a step.
+    const input = `${"x".repeat(8_191)}\u{1f600}${"\u0001".repeat(4 * 2 ** 20)}`;
+    const { record } = runOf({ input, printed: ["one"] });
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const text = await recordText(record, "family");
+    isOver = true;
+    assert.deepEqual(JSON.parse(text), record);
+    assert.ok(turns > 2, `other work had ${turns} turns`);
+  });
+});
 
 describe("the lists of runs", () => {
   it("have the runs of the containers that the token permits", async (t) => {
