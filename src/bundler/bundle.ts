@@ -135,7 +135,7 @@ class InMemory {
 
   /** Returns the text of the synthetic entry, or of a module that imports one entry of the order. */
   #entryText(path: string): string {
-    if (path !== ENTRY || this.only !== null) {
+    if (path !== ENTRY) {
       const entry = JSON.stringify(this.only ?? path.slice(0, -EXTENSION.length));
       // For a CommonJS module, a namespace has the members of `module.exports`, and it as the default.
       return `import * as namespace from ${entry}; export { namespace };`;
@@ -155,7 +155,8 @@ class InMemory {
   }
 
   #resolve({ path, importer, namespace, kind }: OnResolveArgs): OnResolveResult {
-    if (kind === "entry-point") return { path: ENTRY, namespace: ENTRY };
+    // The only entry imports its package, and by this name esbuild applies Node's rule for the default export of CommonJS.
+    if (kind === "entry-point") return { path: this.only === null ? ENTRY : ENTRY + EXTENSION, namespace: ENTRY };
     const conditions = kind === "require-call" || kind === "require-resolve" ? REQUIRE : IMPORT;
     if (namespace === ENTRY) {
       if (path.startsWith("import:")) return { path: path.slice("import:".length) + EXTENSION, namespace: ENTRY };

@@ -101,6 +101,20 @@ describe("an entry", () => {
     assert.deepEqual(user!.import()["seen"], ["inner", 1, 1]);
   });
 
+  it("is the same for import if it is the only one, which no object holds", async () => {
+    registry.publish("listed", "1.0.0", { "index.js": "module.exports = new Proxy({ a: 1 }, {})" });
+    for (const [name, expected] of [
+      ["compiled", { default: { __esModule: true, default: "inner", named: 1 }, named: 1 }],
+      ["listed", { default: { a: 1 }, a: 1 }],
+    ] as const) {
+      const order = orderOf({ [name]: "1" });
+      const alone = { ...order, set: { ...order.set, entries: [name] } };
+      const { default: main, ...others } = evaluated(await buildOf(builder, alone))[name]!.import();
+      delete others["__esModule"];
+      assert.deepEqual({ ...others, default: { ...(main as object) } }, expected);
+    }
+  });
+
   it("is built only for the ways in which code asks for it", async () => {
     registry.publish(
       "ways",
