@@ -61,6 +61,8 @@ export class Records {
   readonly #store: RecordStore | null;
   readonly #drain: Pick<Drain, "add"> | null;
   readonly #running: RecordsOptions["running"];
+  /** The runs that have ended and whose record still lacks a part, by their ids. They are neither in flight nor in memory. */
+  readonly #incomplete = new Map<string, { readonly run: EndedRun; readonly added: Promise<void> }>();
   /** The containers with a silent run on its way to the disk that ended in this second. */
   readonly #silent = new Set<string>();
   #silentSecond = 0;
@@ -87,6 +89,16 @@ export class Records {
       leastBytes: leastBytesOf(kept.record),
       text: () => JSON.stringify(kept.record),
     });
+  }
+
+  /** Adds a run that has ended when its record is complete. Until then it is in lists, and a reader of the run waits. */
+  endedWhen(complete: Promise<void>, run: EndedRun): void {
+    const add = async (): Promise<void> => {
+      await complete;
+      this.#incomplete.delete(run.run);
+      this.ended(run);
+    };
+    this.#incomplete.set(run.run, { run, added: add() });
   }
 
   /** Shows a line of a run in flight to the readers of its container. */
@@ -125,6 +137,8 @@ export class Records {
    * @param reader the family of the reader
    */
   async get(container: string, run: string, reader: string): Promise<FoundRun | null> {
+    const incomplete = this.#incomplete.get(run);
+    if (incomplete?.run.container === container) await incomplete.added;
     const flying = this.#running(container).find((each) => each.run === run);
     const recent = this.#recent.find(container, run);
     if (recent?.isWhole) return recent.kept();
@@ -147,7 +161,10 @@ export class Records {
   }
 
   #runningOf(query: RunQuery): EndedRun[] {
-    return this.#running(query.container).filter(({ container }) => selectsContainer(query, container));
+    const incomplete = [...this.#incomplete.values()].map(({ run }) => run);
+    return [...this.#running(query.container), ...incomplete].filter(({ container }) =>
+      selectsContainer(query, container),
+    );
   }
 
   /** Reads the disk. A disk that cannot be read costs history, and the memory answers alone. */

@@ -39,7 +39,8 @@ export async function openTab(browser: Browser, url: string, options: TabOptions
   page.setDefaultTimeout(10_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    if (["error", "warning"].includes(message.type()))
+      complaints.push(`${message.text()} at ${message.location().url}`);
   });
   page.on("pageerror", ({ message }) => complaints.push(message));
   await page.goto(url);

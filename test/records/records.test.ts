@@ -297,6 +297,20 @@ describe("one run", () => {
     }
   });
 
+  it("is found between its end and the time when its record is complete", async () => {
+    const { records } = open();
+    const run = runOf({ status: "cancelled" });
+    const complete = Promise.withResolvers<void>();
+    records.endedWhen(complete.promise, run);
+    assert.equal(await records.get("other", run.run, "reader"), null);
+    const found = records.get("demo", run.run, "reader");
+    assert.deepEqual(ids(await records.list(query(), "reader")), [run.run]);
+    assert.deepEqual(ids(await records.list(query({ statuses: ["running"] }), "reader")), []);
+    complete.resolve();
+    assert.equal((await found)!.record, run.record);
+    assert.deepEqual(ids(await records.list(query(), "reader")), [run.run]);
+  });
+
   it("comes from disk if the memory has lost its lines, and otherwise from memory without them", async () => {
     const { records, store } = open();
     const large = runOf({ printed: ["x".repeat(60_000)] });

@@ -13,7 +13,7 @@ import { RunTrace } from "./run-trace.ts";
 export interface RunTracesOptions {
   readonly config: Pick<Config, "containerLimit" | "tokenLimit" | "consoleLimit" | "cpuLimit">;
   readonly policies: Pick<PolicyStore, "get">;
-  readonly records: Pick<Records, "ended">;
+  readonly records: Pick<Records, "ended" | "endedWhen">;
   readonly usage: Pick<Usage, "admitted" | "ended" | "refused" | "addCpu">;
   readonly metrics: Pick<RunMetrics, "ended" | "refused" | "used">;
   readonly guests: Iterable<Guest>;
@@ -106,10 +106,8 @@ export class RunTraces {
     const { bytesSent = 0, bytesReceived = 0 } = trace.egress ?? {};
     usage.ended(cell, trace.status, runMs, bytesSent + bytesReceived);
     metrics.ended(trace);
-    if (trace.meter) void trace.measure().then(() => records.ended(trace));
-    else {
-      records.ended(trace);
-    }
+    if (trace.meter) records.endedWhen(trace.measure(), trace);
+    else records.ended(trace);
   }
 
   /** Called for an admitted run that no guest received. */
