@@ -29,6 +29,21 @@ const BROKEN =
 const CUSTOMER = { containers: ["shop"], can: ["run", "limits", "logs"], description: "shop of Ada" };
 
 const FIRST_LOAD_BYTES = 300_000;
+/** More than the places that Tab reaches on a page. */
+const MOST_STOPS = 250;
+/** Keeps the elements that receive clicks. */
+const KEEP_CLICKABLE = `
+  globalThis.clickable = new Set();
+  const { addEventListener } = EventTarget.prototype;
+  EventTarget.prototype.addEventListener = function (type, ...rest) {
+    if (type === "click" && this instanceof Element) clickable.add(this);
+    return addEventListener.call(this, type, ...rest);
+  };`;
+/** The elements of the page that receive clicks and cannot have the focus. A chart only discards the click after a drag. */
+const UNREACHABLE = `[...clickable]
+  .filter((each) => each.isConnected && each.checkVisibility() && getComputedStyle(each).pointerEvents !== "none")
+  .filter((each) => each.tabIndex < 0 && each.disabled !== true && !each.matches(".u-wrap"))
+  .map((each) => each.outerHTML.slice(0, 160))`;
 /** More small files would be more round trips before the first view. */
 const MOST_REQUESTS = 15;
 
@@ -280,23 +295,77 @@ describe("every page", () => {
     assert.equal(await tab.page.evaluate("sessionStorage.length"), 0);
   });
 
-  it("can be used with the keyboard alone", async () => {
-    await using tab = await openTab(browser, service.url);
+  it("can be used with the keyboard alone, and shows where the focus is", async () => {
+    await using tab = await openTab(browser, "about:blank");
     const { page } = tab;
+    await page.addInitScript(KEEP_CLICKABLE);
+    await page.goto(service.url);
     // The field of the sign-in has the focus.
     await page.getByLabel("Token").waitFor();
     await page.keyboard.insertText(service.admin);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await tabTo(page, "Playground");
+    await tabTo(page, "Overview", "Shift+Tab");
+    for (const name of PAGES) {
+      if (name !== "Overview") await tabTo(page, name, "Tab", "a");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await settled(page);
+      const stops = await tabThrough(page, name);
+      const others = PAGES.filter((each) => !stops.includes(each));
+      assert.deepEqual([name, others, await page.evaluate(UNREACHABLE)], [name, [], []]);
+    }
+  });
+
+  it("has its dialogs, forms and lists for the keyboard, and a restart takes the state of the modules", async () => {
+    const counted = async (): Promise<unknown> =>
+      (await service.run("keys", "return (globalThis.count = (globalThis.count ?? 0) + 1)")).json();
+    assert.deepEqual([await counted(), await counted()], [1, 2]);
+    const listed = (await service.run("keys", "throw new Error('listed')")).headers["caisson-run"]!;
+    await using tab = await openConsole(browser, service.url, service.admin);
+    const { page } = tab;
+    const openWithKeys = async (name: string): Promise<void> => {
+      await tabTo(page, name);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+      await settled(page);
+    };
+    await openWithKeys("Containers");
+    await openWithKeys("keys");
+    await tabTo(page, "Restart");
+    const dialog = page.getByRole("dialog");
+    const isInside = 'document.querySelector("dialog").contains(document.activeElement)';
+    for (const keys of [["Enter"], ["Escape"], ["Shift+Tab", "Enter"]]) {
+      await page.keyboard.press("Enter");
+      await dialog.waitFor();
+      // Past its last button the focus leaves the page, and comes back into the dialog.
+      for (let presses = 0; presses < 6; presses++) {
+        await page.keyboard.press("Tab");
+        assert.ok(await page.evaluate(`document.activeElement === document.body || ${isInside}`));
+      }
+      await tabTo(page, "Cancel");
+      for (const key of keys) await page.keyboard.press(key);
+      await dialog.waitFor({ state: "detached" });
+      assert.equal((await focused(page)).name, "Restart");
+    }
+    await page.getByText("The next run gets a new guest").waitFor();
+    assert.equal(await counted(), 1);
+
+    await openWithKeys("Tokens");
+    await tabTo(page, "Preset");
+    await page.keyboard.press("ArrowDown");
+    await tabTo(page, "Containers", "Tab", "input");
+    await page.keyboard.type("keys");
+    await tabTo(page, "Issue token");
     await page.keyboard.press("Enter");
-    await page.getByRole("textbox", { name: "Code" }).waitFor();
-    // Escape and then Tab leaves the editor, in which Tab indents.
-    await tabTo(page, "Code");
-    await page.keyboard.press("Escape");
-    await tabTo(page, "Run");
+    await page.getByLabel("The new token").waitFor();
+    await tabTo(page, "The new token");
+
+    await openWithKeys("Runs");
+    await tabTo(page, listed);
     await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "Result" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: listed }).waitFor();
+    assert.deepEqual(tab.complaints, []);
   });
 });
 
@@ -402,14 +471,55 @@ function jtiOf(token: string): string {
   return (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
 }
 
-/** Presses Tab until the focus is on the element with this name. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < 60; presses++) {
-    await page.keyboard.press("Tab");
-    const at = await page.evaluate(
-      'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent',
-    );
-    if (at === name) return;
+interface Focused {
+  readonly name: string;
+  readonly tag: string;
+  readonly isEditor: boolean;
+  /** Whether the reader sees that it has the focus. */
+  readonly isShown: boolean;
+}
+
+function focused(page: Page): Promise<Focused> {
+  return page.evaluate<Focused>(`(() => {
+    const { activeElement: at } = document;
+    const editor = at.closest(".editor");
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(editor ?? at);
+    const { top, left, bottom, right } = at.getBoundingClientRect();
+    const isInView = bottom > 0 && right > 0 && top < innerHeight && left < innerWidth;
+    return {
+      name: (at.getAttribute("aria-label") ?? at.labels?.[0]?.textContent ?? at.textContent).trim(),
+      tag: at.localName,
+      isEditor: editor !== null,
+      isShown: isInView && ((outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none"),
+    };
+  })()`);
+}
+
+/** Presses a key that moves the focus. Escape and then Tab leaves the editor, in which Tab indents. */
+async function moveFocus(page: Page, key: string): Promise<Focused> {
+  if ((await focused(page)).isEditor) await page.keyboard.press("Escape");
+  await page.keyboard.press(key);
+  const at = await focused(page);
+  assert.ok(at.isShown || at.tag === "body", `the focus is not visible on ${at.tag} ${at.name}`);
+  return at;
+}
+
+/** Presses a key until the focus is on the element with this name. */
+async function tabTo(page: Page, name: string, key = "Tab", tag = ""): Promise<void> {
+  for (let presses = 0; presses < MOST_STOPS; presses++) {
+    const at = await moveFocus(page, key);
+    if (at.name === name && at.tag.includes(tag)) return;
   }
-  throw new Error(`Tab never reaches ${name}`);
+  throw new Error(`${key} never reaches ${name}`);
+}
+
+/** Presses Tab from a link until the focus is there again. @returns the names on the way */
+async function tabThrough(page: Page, link: string): Promise<string[]> {
+  const stops: string[] = [];
+  while (stops.length < MOST_STOPS) {
+    const { name, tag } = await moveFocus(page, "Tab");
+    stops.push(name);
+    if (name === link && tag === "a") return stops;
+  }
+  throw new Error(`Tab never comes back to ${link}: ${stops.slice(-9).join(", ")}`);
 }
