@@ -130,6 +130,20 @@ it("the page of a container shows its limits with who set them, its failures by 
   const usage = page.getByRole("region", { name: "Usage", exact: true });
   await usage.getByText("66.7 %").waitFor();
   await usage.getByRole("img", { name: "Runs and errors of the last 24 hours" }).waitFor();
+
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Reset counts" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const used = async (): Promise<number> =>
+    ((await service.request("GET", "/api/limits/container/busy?detail=true")).json() as { day: { used: number } }).day
+      .used;
+  assert.equal(await used(), 3);
+  await page.getByRole("button", { name: "Reset counts" }).click();
+  await dialog.getByText("All counts of busy go to zero").waitFor();
+  await dialog.getByRole("button", { name: "Reset" }).click();
+  await limits.getByText("The counts were reset").waitFor();
+  await limits.getByRole("meter", { name: "minute: 60 of 60 left" }).waitFor();
+  assert.equal(await used(), 0);
 });
 
 it("the system page shows the checks of the start with remedies, the node, the keys and the settings in force", async () => {
@@ -186,6 +200,27 @@ it("failures are grouped by task, code and frame, with their count, and lead to 
   await row.getByRole("link", { name: /ago|now/ }).click();
   await page.getByRole("heading", { level: 1, name: run }).waitFor();
   await page.getByText("2 |   throw new RangeError('too far');").waitFor();
+});
+
+it("the text filter of the runs selects the runs that have the text in the error or the console", async () => {
+  const { page } = tab;
+  const runs: string[] = [];
+  for (const code of ["console.log('a needle')", "throw new Error('another Needle')", "console.log('hay')"]) {
+    runs.push((await service.run("haystack", code)).headers["caisson-run"]!);
+  }
+  await openPlace(page, "runs?container=haystack", "Runs");
+  const field = page.getByLabel("Text in error, console");
+  const links = page.getByRole("region", { name: "Runs" }).locator("tbody a.mono");
+  for (const [text, found] of [
+    ["needle", runs.slice(0, 2)],
+    ["", runs],
+  ] as const) {
+    await field.fill(text);
+    await page.getByText(`${found.length} runs`, { exact: true }).waitFor();
+    assert.deepEqual((await links.allTextContents()).toSorted(), found.toSorted());
+  }
+  await field.fill("no such text");
+  await page.getByText("No run matches").waitFor();
 });
 
 it("the page of a run shows its end, although it was opened while the run was in flight", async () => {
