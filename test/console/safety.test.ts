@@ -1,62 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 
 import { NO_WALL, type Service, startService } from "../contract/service.ts";
 import { openBrowser, openConsole, openPage, openPlace, type Tab } from "./console-browser.ts";
+import { attempts, hostilePage, hostileScript, spoils } from "./hostile-page.ts";
 
-/** What a hostile page tries. Each returns what it has got; a throw is a failure. */
-const ATTEMPTS = `({
-  sessionStorage: () => sessionStorage.getItem("caisson.token") ?? sessionStorage.length,
-  localStorage: () => localStorage.length,
-  cookie: () => document.cookie,
-  tokens: async () => { const r = await fetch("/api/tokens"); if (!r.ok) throw new Error(r.status); return r.text(); },
-  credentials: async () => {
-    const r = await fetch("/api/tokens", { credentials: "include" });
-    if (!r.ok) throw new Error(r.status);
-    return r.text();
-  },
-  opener: () => { if (!opener) throw new Error("no opener"); return opener.sessionStorage.getItem("caisson.token"); },
-  navigateOpener: () => { if (!opener) throw new Error("no opener"); opener.location.href = "/api/run/evil/page"; return 1; },
-  top: () => { if (top === self) throw new Error("is top"); return top.sessionStorage.length; },
-  popup: () => { const w = open("/", "console"); if (!w) throw new Error("no popup"); return w.sessionStorage.length; },
-  serviceWorker: async () => (await navigator.serviceWorker.register("/api/run/evil/script", { scope: "/api/run/" })).scope,
-  worker: () => new Promise((ok, no) => {
-    const worker = new Worker("/api/run/evil/script");
-    worker.onmessage = ({ data }) => ok(data);
-    worker.onerror = () => no(new Error("refused"));
-  }),
-  sharedWorker: () => new Promise((ok, no) => {
-    const { port, onerror } = Object.assign(new SharedWorker("/api/run/evil/script"), { onerror: () => no(new Error("refused")) });
-    port.onmessage = ({ data }) => ok(data);
-  }),
-  frame: () => new Promise((ok, no) => {
-    const frame = document.createElement("iframe");
-    frame.src = "/";
-    frame.onload = () => { try { ok(frame.contentWindow.sessionStorage.getItem("caisson.token")); } catch (error) { no(error); } };
-    document.body.append(frame);
-  }),
-  script: () => new Promise((ok, no) => {
-    const script = document.createElement("script");
-    script.src = "/api/run/evil/script";
-    script.onload = () => (globalThis.ranScript ? ok("ran") : no(new Error("did not run")));
-    script.onerror = () => no(new Error("refused"));
-    document.body.append(script);
-  }),
-  channel: () => { new BroadcastChannel("caisson").postMessage("token?"); throw new Error("no answer"); },
-})`;
-const WORK = `
-  const attempts = ${ATTEMPTS};
-  (async () => {
-    const got = {};
-    for (const [name, attempt] of Object.entries(attempts)) {
-      try { got[name] = String(await attempt()); } catch {}
-    }
-    document.title = "done " + JSON.stringify(got);
-  })();`;
-const PAGE = `<!doctype html><title>evil</title><body><script>${WORK}</script>`;
-const IMAGE = `<svg xmlns="http://www.w3.org/2000/svg"><script><![CDATA[${WORK}]]></script></svg>`;
+const IMAGE = `<svg xmlns="http://www.w3.org/2000/svg"><script><![CDATA[${hostileScript()}]]></script></svg>`;
 const SCRIPT =
   'globalThis.ranScript = true; globalThis.postMessage?.("ran"); globalThis.onconnect = ({ ports: [port] }) => port.postMessage("ran");';
 const MARKUP = '<img src="x" onerror="globalThis.ran=1"><script>globalThis.ran=1</script><b>bold</b>';
@@ -67,7 +18,11 @@ let tab: Tab;
 
 before(async () => {
   [service, browser] = await Promise.all([startService(NO_WALL), openBrowser()]);
-  const answers = { page: ["text/html", PAGE], script: ["text/javascript", SCRIPT], image: ["image/svg+xml", IMAGE] };
+  const answers = {
+    page: ["text/html", hostilePage()],
+    script: ["text/javascript", SCRIPT],
+    image: ["image/svg+xml", IMAGE],
+  };
   for (const [name, [type, body]] of Object.entries(answers)) {
     const code = `() => new Response(${JSON.stringify(body)}, { headers: { "content-type": "${type}", "service-worker-allowed": "/" } })`;
     await service.request("PUT", `/api/tasks/evil/${name}`, { json: { code, public: true } });
@@ -112,7 +67,7 @@ describe("a page that a task answers, with the console at the same origin", () =
 
   it("is no script, worker or service worker of the console, even for code that has got into the console's page", async () => {
     const got = await tab.page.evaluate<Record<string, string>>(`(async () => {
-      const { serviceWorker, worker, sharedWorker, script } = ${ATTEMPTS};
+      const { serviceWorker, worker, sharedWorker, script } = ${attempts()};
       const got = {};
       for (const [name, attempt] of Object.entries({ serviceWorker, worker, sharedWorker, script })) {
         try { got[name] = String(await attempt()); } catch {}
@@ -170,19 +125,6 @@ describe("markup that tasks print, throw or are described with", () => {
     await assertIntact();
   });
 });
-
-/** Waits until the hostile page has tried everything. @returns what it has got */
-async function spoils(page: Page): Promise<unknown> {
-  page.setDefaultTimeout(10_000);
-  for (;;) {
-    const title = await page.title();
-    if (title.startsWith("done ")) {
-      await page.close();
-      return JSON.parse(title.slice("done ".length));
-    }
-    await page.waitForTimeout(50);
-  }
-}
 
 /** Fails unless the console is where it was, signed in, and its token did nothing. */
 async function assertIntact(): Promise<void> {

@@ -17,6 +17,7 @@ import { until } from "../contract/until.ts";
 import { freePort } from "../ports.ts";
 import { SELF_SIGNED } from "../source/self-signed.ts";
 import { openBrowser, openConsole, openPage, openTab, PAGES, settled } from "./console-browser.ts";
+import { hostilePage, spoils } from "./hostile-page.ts";
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="20"><script>globalThis.ran = 1</script><circle r="9"/></svg>';
@@ -130,6 +131,26 @@ describe("a console with a separate port", () => {
     assert.match(answer.text, /this service/);
   });
 
+  it("keeps its token from the page of a task at the port of the service, in a separate tab and as a popup", async () => {
+    const url = `http://127.0.0.1:${consolePort}/`;
+    const html = JSON.stringify(hostilePage(url));
+    const code = `() => new Response(${html}, { headers: { "content-type": "text/html" } })`;
+    await service.request("PUT", "/api/tasks/evil/page", { json: { code, public: true } });
+    const evil = `${service.url}/api/run/evil/page`;
+    await using tab = await openConsole(browser, url, service.admin);
+    const { page, context } = tab;
+    const tokens = await issuedTokens();
+    const separate = await context.newPage();
+    await separate.goto(evil);
+    assert.deepEqual(await spoils(separate), {});
+    const opened = context.waitForEvent("page");
+    await page.evaluate(`void open(${JSON.stringify(evil)})`);
+    assert.deepEqual(await spoils(await opened), {});
+    assert.ok(page.url().startsWith(url));
+    assert.equal(await page.evaluate('sessionStorage.getItem("caisson.token")'), service.admin);
+    assert.deepEqual(await issuedTokens(), tokens);
+  });
+
   it("is embedded by the origins that the operator names, with the token of a customer, and by no other", async () => {
     const token = await service.issue({ containers: ["shop"], can: ["run", "limits", "logs"] });
     const embedded = encodeURIComponent(`http://127.0.0.1:${consolePort}/#token=${token}`);
@@ -220,6 +241,14 @@ describe("wrong settings of the console", () => {
     assert.match(output, /--console-port is in use/);
   });
 });
+
+/** Returns the tokens of the service, each with its revocation. */
+async function issuedTokens(): Promise<unknown> {
+  const { tokens } = (await service.request("GET", "/api/tokens")).json() as {
+    tokens: { jti: string; revoked: unknown }[];
+  };
+  return tokens.map(({ jti, revoked }) => [jti, revoked]);
+}
 
 /** Returns whether a client of this address finishes a TLS handshake. */
 async function isSecured(port: number, localAddress: string): Promise<boolean> {
