@@ -7,6 +7,11 @@ import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
 import type { RunContext } from "../wire/messages.ts";
 
+/**
+ * The longest frame of a result. The program streams its answer and has no result, but an idle guest runs examples to warm up, which
+ * have results of a few bytes.
+ */
+const RESULT_BYTES = 1_024;
 /** The time between two refills of the guest's frame budget, which the watchdog does for other guests. */
 const TICK_MS = 25;
 const OVER = new Problem("container_restarted", "the build is over");
@@ -27,7 +32,7 @@ export async function answerOf(
   { maxBytes, deadlineMs }: { readonly maxBytes: number; readonly deadlineMs: number },
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const limits: GuestLimits = { wallMs: deadlineMs, streamMs: deadlineMs, resultBytes: 0, logs: NO_LOGS };
+  const limits: GuestLimits = { wallMs: deadlineMs, streamMs: deadlineMs, resultBytes: RESULT_BYTES, logs: NO_LOGS };
   const guest = new Guest(process, limits, egress);
   const ticks = setInterval(() => guest.tick(1), TICK_MS).unref();
   const answer = Promise.withResolvers<Buffer>();

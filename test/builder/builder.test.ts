@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { runInThisContext } from "node:vm";
 
 import type { z as Zod } from "zod";
@@ -25,6 +26,9 @@ after(async () => {
 
 const CLASSES = `exports.__esModule = true; exports.default = "inner"; exports.named = 1;`;
 
+/** Longer than a guest starts and waits for its first run, before it runs examples. */
+const IDLE_MS = 1_000;
+
 /** A run that waits until the end. */
 const WAITS = new AbortController().signal;
 
@@ -46,6 +50,28 @@ describe("a build behind the strongest wall of this machine", () => {
       assert.equal(evaluate(code!), 1);
     } finally {
       await walled.close();
+      await sandbox.close();
+    }
+  });
+});
+
+describe("a builder that was idle before its order", () => {
+  it("makes its answer, although it has sent the results of its warm-up", async () => {
+    const sandbox = await openSandboxOf({ isolation: "none" });
+    const idle = await realBuilder(registry, {
+      sandbox: {
+        launch: async (kind) => {
+          const process = await sandbox.launch(kind);
+          if (kind === "builder") await setTimeout(IDLE_MS);
+          return process;
+        },
+      },
+    });
+    try {
+      const [code] = await transformed(idle, { text: "enum Kind { One = 1 } Kind.One", loader: "ts" });
+      assert.equal(evaluate(code!), 1);
+    } finally {
+      await idle.close();
       await sandbox.close();
     }
   });
