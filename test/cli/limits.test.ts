@@ -100,7 +100,7 @@ describe("a limits command that fails", () => {
     assert.equal(named.code, 2);
     assert.match(
       named.stderr,
-      /^caisson: container_invalid: "a b" is not a valid container name\ncaisson: A name has 1 to 128 of/,
+      /^caisson: .*'a b' is invalid for argument 'name'\. A name has letters, .*\nThe form is: caisson limits show container acme/,
     );
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
