@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 
 /** O_CLOEXEC in the octal flags of /proc/self/fdinfo (proc(5)). */
 const CLOSE_ON_EXEC = 0o2000000;
@@ -7,14 +7,36 @@ const LAST_STANDARD = 2;
 /**
  * Closes all inherited descriptors except the standard streams. Every guest would inherit them, and could read a file of
  * the host or write to a pipe. Node opens its own descriptors with close-on-exec. Call this before anything else is opened.
+ *
+ * OpenSSL does not: in a thread that begins with the process, it reads the certificates that NODE_EXTRA_CA_CERTS names. If this
+ * function closed its file, it would read and close another one, which has the same number by then.
  */
 export function closeInheritedDescriptors(): void {
   if (process.platform !== "linux") return;
   // Keep the IPC channel to a Node parent.
   const channel = Number(process.env["NODE_CHANNEL_FD"] ?? -1);
+  const certificates = realPathOf(process.env["NODE_EXTRA_CA_CERTS"]);
   for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
     if (descriptor <= LAST_STANDARD || descriptor === channel || !isInherited(descriptor)) continue;
-    closeSync(descriptor);
+    const target = targetOf(descriptor);
+    if (target !== null && target !== certificates) closeSync(descriptor);
+  }
+}
+
+function realPathOf(file: string | undefined): string | null {
+  try {
+    return file === undefined ? null : realpathSync(file);
+  } catch {
+    return null;
+  }
+}
+
+/** Returns what a descriptor refers to; null if it was closed meanwhile. */
+function targetOf(descriptor: number): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return null;
   }
 }
 

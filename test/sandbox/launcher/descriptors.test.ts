@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
+import { mkdtempDisposable, realpath } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
@@ -17,6 +20,19 @@ const PROBE = `
   try { fstatSync(${DESCRIPTOR}); console.log("open") } catch (error) { console.log(error.code) }
 `;
 
+/** Waits for the thread, and prints whether its file is still open. */
+const READS = `
+  const { closeInheritedDescriptors } = await import(${JSON.stringify(MODULE)});
+  // Node starts the thread with this module.
+  await import("node:tls");
+  const { readdirSync, readlinkSync } = await import("node:fs");
+  const target = (descriptor) => { try { return readlinkSync("/proc/self/fd/" + descriptor) } catch { return null } };
+  const isOpen = () => readdirSync("/proc/self/fd").some((each) => target(each) === process.env.NODE_EXTRA_CA_CERTS);
+  while (!isOpen()) await new Promise((resolve) => setTimeout(resolve, 5));
+  closeInheritedDescriptors();
+  console.log(isOpen());
+`;
+
 /** Starts a process with an open file. @returns whether the process can still use the file. */
 async function probe(what: string): Promise<string> {
   const args = ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", PROBE, what];
@@ -31,6 +47,26 @@ describe("closeInheritedDescriptors", () => {
   it("closes inherited descriptors", async () => {
     assert.equal(await probe("keep"), "open");
     assert.equal(await probe("close"), "EBADF");
+  });
+
+  it("leaves the file of certificates open, which a thread of Node reads meanwhile", async () => {
+    await using folder = await mkdtempDisposable(path.join(tmpdir(), "certificates-"));
+    const fifo = path.join(await realpath(folder.path), "fifo");
+    execFileSync("mkfifo", [fifo]);
+    // With a writer, the thread can open the file, and waits for its content.
+    const writer = openSync(fifo, "r+");
+    const child = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", READS],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, NODE_EXTRA_CA_CERTS: fifo },
+      },
+    );
+    const [printed] = (await once(child.stdout!, "data")) as [Buffer];
+    closeSync(writer);
+    assert.equal(printed.toString().trim(), "true");
+    await once(child, "exit");
   });
 });
 
