@@ -116,14 +116,17 @@ class ServiceNode implements Node {
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
     this.#child = child;
     const answers = async (): Promise<boolean> => {
-      if (child.exitCode !== null) throw new Error(`a node ended with ${child.exitCode}: ${this.stderr}`);
+      const ended = child.exitCode ?? child.signalCode;
+      if (ended !== null) throw new Error(`a node ended with ${ended}: ${this.stderr}`);
       try {
         return (await request(this.port, "GET", "/healthz", {})).status === 200;
       } catch {
         return false;
       }
     };
-    await until(answers, "a node answers", START_MS);
+    await until(answers, "a node answers", START_MS).catch((error: unknown) => {
+      throw new Error(`the node did not start: ${this.stderr}`, { cause: error });
+    });
   }
 
   signal(signal: "SIGTERM" | "SIGKILL"): Promise<void> {

@@ -135,6 +135,8 @@ describe(
         return lines(0).includes("again");
       }, "the events of the new process arrive");
       stop.abort();
+      // The killed process is asked until the lease of its announcement ends.
+      await untilBoth();
     });
 
     /** Follows all containers of a token on a node. @returns the events, which grow */
