@@ -41,10 +41,10 @@ const MEMORY_BYTES = 4 * 2 ** 30;
  * The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. Further files
  * begin while the processors are idle.
  */
-const AT_ONCE = 3 * Math.min(availableParallelism(), 4);
-const MOST_AT_ONCE = AT_ONCE + 4;
+const AT_ONCE = Math.ceil(2.5 * Math.min(availableParallelism(), 4));
+const MOST_AT_ONCE = AT_ONCE + 3;
 /** The part of the processor time that is idle before a further file begins, and the time in which it is measured. */
-const IDLE_PART = 0.2;
+const IDLE_PART = 0.3;
 const IDLE_MS = 1_000;
 const CHECK = ["npm", "run", "-s", "check"];
 const GIVING_WAY = ["nice", "-n", "19"];
@@ -85,11 +85,11 @@ const LONG_FILE_MS = 10 * MINUTE_MS;
 /** Long files about special cases of what other files test. A run of all files takes a third of them, and a long run all. */
 const SAMPLED = [
   "test/backup/places.test.ts",
-  "test/cli/{doctor,keys,login,package,token}.test.ts",
+  "test/cli/{doctor,keys,login,lost-keys,package,token}.test.ts",
   "test/console/{lists,packages,safety,separate-origin}.test.ts",
   "test/container/{default,variants}.test.ts",
-  "test/contract/{after-answer,level-parity,nothing-left,parties,record-attacks,record-bounds}.test.ts",
-  "test/contract/{quotas,redis-promise,usage,worst-cases}.test.ts",
+  "test/contract/{after-answer,downgrade,launcher,level-parity,nothing-left,parties,record-attacks,record-bounds}.test.ts",
+  "test/contract/{quotas,record-memory,redis-promise,usage,worst-cases}.test.ts",
   "test/deploy/{mcp,nginx,nodes,scale}.test.ts",
   "test/limits/{promise/promise,stores/mishaps}.test.ts",
   "test/records/usage/restarts.test.ts",
