@@ -63,7 +63,7 @@ describe("closeInheritedDescriptors", () => {
         env: { ...process.env, NODE_EXTRA_CA_CERTS: fifo },
       },
     );
-    const [printed] = (await once(child.stdout!, "data")) as [Buffer];
+    const [printed] = (await once(child.stdout, "data")) as [Buffer];
     closeSync(writer);
     assert.equal(printed.toString().trim(), "true");
     await once(child, "exit");
