@@ -5,7 +5,7 @@ import path from "node:path";
 import type { Page } from "playwright-core";
 
 import { CHROMIUM, openBrowser } from "../../test/chromium.ts";
-import { addAll, keptRun, reopenStore, thrown } from "../../test/records/days/kept-runs.ts";
+import { keepMany } from "../../test/records/days/kept-runs.ts";
 import type { Bench } from "../bench.ts";
 import type { Round } from "../row.ts";
 
@@ -56,20 +56,9 @@ export async function measureConsole(bench: Bench): Promise<Round> {
   return { openMs, frameMs: Math.max(runs, containers), runsFrameMs: runs, containersFrameMs: containers };
 }
 
-/** Writes runs, of which some have failed, as a service has them on its disk. */
 async function keepRuns(data: string): Promise<void> {
   await mkdir(data, { recursive: true });
-  const { store } = reopenStore(path.join(data, "runs"));
-  const startMs = Date.now() - RUNS;
-  const runs = Array.from({ length: RUNS }, (_, at) =>
-    keptRun({
-      container: `c${at % CONTAINERS}`,
-      startedMs: startMs + at,
-      ...(at % 7 === 0 && thrown(`failure ${at}`)),
-    }),
-  );
-  await addAll(store, runs);
-  await store.close();
+  await keepMany(path.join(data, "runs"), RUNS, CONTAINERS);
 }
 
 /** Opens a list, and scrolls fast until it is complete and its end is in view. @returns the longest time between two frames */

@@ -27,7 +27,7 @@ async function bundle(entries: readonly string[], texts: Readonly<Record<string,
 
 function load(text: string): Record<string, Entry> {
   const module = { exports: {} };
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- as the guest evaluates an artefact
+  // oxlint-disable-next-line no-implied-eval -- as the guest evaluates an artefact
   new Function("module", "exports", "require", text)(module, module.exports, createRequire(import.meta.url));
   return module.exports;
 }

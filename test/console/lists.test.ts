@@ -6,7 +6,7 @@ import { after, before, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
-import { addAll, keptRun, reopenStore, thrown } from "../records/days/kept-runs.ts";
+import { keepMany } from "../records/days/kept-runs.ts";
 import { openBrowser, openConsole, openPage, type Tab } from "./console-browser.ts";
 
 const RUNS = 10_000;
@@ -37,17 +37,7 @@ let tab: Tab;
 before(async () => {
   home = await makeHome();
   await mkdir(home.data);
-  const { store } = reopenStore(path.join(home.data, "runs"));
-  const startMs = Date.now() - RUNS;
-  const runs = Array.from({ length: RUNS }, (_, at) =>
-    keptRun({
-      container: `c${at % CONTAINERS}`,
-      startedMs: startMs + at,
-      ...(at % 7 === 0 && thrown(`failure ${at}`)),
-    }),
-  );
-  await addAll(store, runs);
-  await store.close();
+  await keepMany(path.join(home.data, "runs"), RUNS, CONTAINERS);
   [service, browser] = await Promise.all([startService(NO_WALL, home), openBrowser()]);
   for (let at = 0; at < CONTAINERS; at += AT_ONCE) {
     const names = Array.from({ length: AT_ONCE }, (_, next) => `c${at + next}`);

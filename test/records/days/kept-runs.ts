@@ -135,6 +135,21 @@ export async function addAll(store: RecordStore, all: readonly KeptRun[]): Promi
   }
 }
 
+/** Writes runs of several containers into a folder, of which some have failed, as a service has them on its disk. */
+export async function keepMany(folder: string, count: number, containers: number): Promise<void> {
+  const { store } = reopenStore(folder);
+  const startMs = Date.now() - count;
+  const all = Array.from({ length: count }, (_, at) =>
+    keptRun({
+      container: `c${at % containers}`,
+      startedMs: startMs + at,
+      ...(at % 7 === 0 && thrown(`failure ${at}`)),
+    }),
+  );
+  await addAll(store, all);
+  await store.close();
+}
+
 /** Follows the cursors from the first page. @returns the ids of all runs. */
 export async function walkAll(store: RecordStore, query: Partial<RunQuery> = {}): Promise<string[]> {
   const found: string[] = [];
