@@ -52,6 +52,11 @@ export class Bodies {
     this.#sweeper = setInterval(() => this.refuseSlow(performance.now()), SWEEP_MS).unref();
   }
 
+  /** The bytes of all bodies that are read or wait for their runs. */
+  get bytes(): number {
+    return this.#all.bytes;
+  }
+
   /**
    * Takes a body that has arrived together with its head, as most do. It costs neither listeners nor a promise.
    *

@@ -34,6 +34,11 @@ export class FairShare {
     this.#maxBytes = maxBytes;
   }
 
+  /** The bytes of all holds. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** @param cut ends the request that uses the memory; called after the share has released the hold */
   hold(name: string, cut: () => void): Hold {
     let owner = this.#owners.get(name);

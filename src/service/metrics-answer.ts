@@ -33,6 +33,7 @@ export interface MeasuredService {
   readonly egressCounts: EgressCounts;
   readonly lag: EventLoopLag;
   readonly packages: MeasuredPackages;
+  readonly bodies: { readonly bytes: number };
   readonly recordStore: Pick<RecordStore, "losses">;
   readonly usage: Pick<Usage, "losses">;
   readonly audit: Pick<Audit, "losses">;
@@ -82,6 +83,11 @@ function* families(service: MeasuredService): Generator<Family> {
   yield* guestsOf(service);
   yield* egressOf(service.egressCounts);
   yield* packagesOf(service.packages);
+  yield gauge(
+    "caisson_request_body_bytes",
+    "Bytes of request bodies in memory: bodies that are read or wait for their runs.",
+    service.bodies.bytes,
+  );
   yield* recordsOf(service);
   yield histogram(
     "caisson_event_loop_lag_seconds",

@@ -206,6 +206,7 @@ async function wire(
     requests: new FamilyRequests(config.familyRequests),
   };
   const lag = closers.adopt(new EventLoopLag(), (open) => open.close());
+  const bodies = closers.adopt(new Bodies(), (open) => open.close());
   const measured: MeasuredService = {
     ...{
       version: VERSION,
@@ -215,7 +216,7 @@ async function wire(
       maxSlots: capacity.containers,
       guests,
     },
-    ...{ launches, pool, lag, recordStore, usage, audit, drain, ...counts },
+    ...{ launches, pool, lag, bodies, recordStore, usage, audit, drain, ...counts },
     isReady: () => trouble() === null,
     isRedisConnected: () => link && link.lost === null,
     packages: building,
@@ -239,7 +240,7 @@ async function wire(
     tokens,
     tasks,
     authenticator: new Authenticator(tokens.verifier, proxies, config.authLimit, log),
-    bodies: closers.adopt(new Bodies(), (open) => open.close()),
+    bodies,
     proxies,
     intake,
     limiter,

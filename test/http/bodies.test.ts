@@ -77,14 +77,15 @@ it("a body whose Content-Length exceeds the limit is refused before any byte of 
 });
 
 it("a body without a length is refused at the first byte beyond the limit, before it ends", async (t) => {
-  const { send } = await readingServer(t);
+  const { bodies, send } = await readingServer(t);
   const { client, body } = await send("Transfer-Encoding: chunked");
   client.write(`3e9\r\n${"x".repeat(LIMIT_BYTES + 1)}\r\n`);
   await assert.rejects(body, { code: "code_too_large" });
+  assert.equal(bodies.bytes, 0);
 });
 
 it("a body that breaks off is the caller's fault, and is not treated as complete", async (t) => {
-  const { send } = await readingServer(t);
+  const { bodies, send } = await readingServer(t);
   for (const [head, part] of [
     ["Content-Length: 100", "only this"],
     ["Transfer-Encoding: chunked", "9\r\nonly this\r\n"],
@@ -94,6 +95,7 @@ it("a body that breaks off is the caller's fault, and is not treated as complete
     await arrived(sent, 9);
     sent.client.destroy();
     await assert.rejects(sent.body, { code: "request_invalid", message: /broke off/ });
+    assert.equal(bodies.bytes, 0);
   }
 });
 
@@ -143,14 +145,16 @@ it("if the memory is full, its largest owner loses the oldest unfinished body, a
 });
 
 it("bodies that wait for their runs still count, and are not cut", async (t) => {
-  const { send } = await readingServer(t, new Bodies(1_000, 500));
+  const { bodies, send } = await readingServer(t, new Bodies(1_000, 500));
   const waiting = await send("Content-Length: 900");
   waiting.client.write("x".repeat(900));
   const { release } = await waiting.body;
   const refused = await send("Content-Length: 200", BOB);
   refused.client.write("y".repeat(200));
   await assert.rejects(refused.body, { code: "overloaded" });
+  assert.equal(bodies.bytes, 900);
   release();
+  assert.equal(bodies.bytes, 0);
   const read = await send("Content-Length: 200", BOB);
   read.client.write("y".repeat(200));
   assert.equal((await read.body).bytes.length, 200);
@@ -177,6 +181,7 @@ it("a body that arrives too slowly is refused, but a steady body may take any ti
   bodies.refuseSlow(start + 14_000);
   bodies.refuseSlow(start + 15_200);
   await assert.rejects(slow.body, { code: "request_invalid", status: 408 });
+  assert.equal(bodies.bytes, 999);
   steady.client.write("x");
   assert.equal((await steady.body).bytes.length, 1_000);
 });

@@ -27,8 +27,10 @@ export async function readMessage({ call, by, config, bodies }: McpCall): Promis
   };
   const { incoming, outgoing } = call.env;
   const held = await bodies.read(incoming, outgoing, { limitBytes, tooLarge, owner: by.memory });
-  outgoing.once("close", held.release);
   const { bytes, release } = held;
+  // The answer may be closed already, and does not report that again.
+  if (outgoing.closed) release();
+  else outgoing.once("close", release);
   const depth = config.jsonDepthLimit + OWN_LEVELS;
   // A limit of runs is asked only after the message was read. So messages of all families take turns.
   if (bytes.length > BIG_BYTES) await nextTurn(by.family);

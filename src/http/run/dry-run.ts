@@ -104,7 +104,7 @@ export async function dryRun(
   let outcome: Outcome | null = null;
   try {
     const { ranges, from } = draft;
-    const input = { code: text, ranges, from, data: null, body: null, options: {}, kept: null, release: () => {} };
+    const input = { code: text, ranges, from, data: null, body: null, options: {}, kept: null };
     const execution = await begin(call, input);
     outcome = await execution.outcomeOrNone;
   } catch (error) {

@@ -34,7 +34,7 @@ export async function inputOfTool(
   { config }: Pick<RunDependencies, "config">,
 ): Promise<RunInput> {
   const options = timeout === undefined ? {} : { timeout };
-  const rest = { data, options, from: null, body: null, release: () => {} };
+  const rest = { data, options, from: null, body: null };
   if (!("code" in what)) {
     const kept = task?.record === "input" && data !== null ? new KeptInput(config.inputLimit) : null;
     kept?.add(Buffer.from(data!));

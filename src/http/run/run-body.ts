@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { Problem } from "../../errors.ts";
 import { checkJson } from "../../source/json.ts";
 import type { Bodies, MemoryOwner } from "../bodies.ts";
+import type { BodyHold } from "../body-hold.ts";
 import { hasBody, wantBody } from "../read-body.ts";
 
 export interface BodyLimits {
@@ -13,12 +14,11 @@ export interface BodyLimits {
   readonly jsonDepth: number;
 }
 
-/** A body that a task reads. `release` gives back the memory that it holds. */
+/** A body that a task reads. */
 export interface RunBody {
   readonly source: Readable;
   /** The whole body, if it was read before the run; otherwise null. */
   readonly bytes: Buffer | null;
-  readonly release: () => void;
 }
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json$/;
@@ -29,6 +29,7 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
  * a body that is not what its Content-Type states is refused before anything is counted. Every other body is read while the
  * task reads it.
  *
+ * @param hold receives a body that is read before the run
  * @returns null when there is no body.
  * @throws {Problem} `request_invalid` when the body ends early, or is not valid JSON.
  */
@@ -38,6 +39,7 @@ export async function openRunBody(
   { bytes: limitBytes, jsonDepth }: BodyLimits,
   bodies: Bodies,
   owner: MemoryOwner,
+  hold: BodyHold,
 ): Promise<RunBody | null> {
   if (!hasBody(request)) return null;
   const type = (request.headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
@@ -45,16 +47,15 @@ export async function openRunBody(
   const length = Number(request.headers["content-length"] ?? Infinity);
   if (length > limitBytes || (!isJson && type !== FORM_TYPE)) {
     wantBody(request, response);
-    return { source: request, bytes: null, release: () => {} };
+    return { source: request, bytes: null };
   }
-  const { bytes, release } = await bodies.read(request, response, { limitBytes, tooLarge, owner });
+  const bytes = hold.keep(await bodies.read(request, response, { limitBytes, tooLarge, owner }));
   try {
     if (isJson) await checkJson(bytes, jsonDepth, owner.name);
   } catch (error) {
-    release();
     throw isJson ? withHint(error) : error;
   }
-  return { source: Readable.from([bytes]), bytes, release };
+  return { source: Readable.from([bytes]), bytes };
 }
 
 /** Adds what to do to the fault of a body that is not JSON. */

@@ -6,6 +6,7 @@ import type { Ranges } from "../../packages/names.ts";
 import { readSubmission, type Submission } from "../../source/read-submission.ts";
 import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
+import { BodyHold } from "../body-hold.ts";
 import { discardRest, hasBody } from "../read-body.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
@@ -32,8 +33,6 @@ export interface RunInput {
   readonly body: RequestBody | null;
   /** For the beginning of the body, if the task keeps the inputs of its runs; otherwise null. */
   readonly kept: KeptInput | null;
-  /** Gives back the memory that the body takes. */
-  readonly release: () => void;
 }
 
 /** An envelope may hold data besides its code, and escapes make code longer than it is. */
@@ -45,17 +44,27 @@ const NOTHING_NAMED = { ranges: null, from: null } as const;
 type InputDependencies = Pick<RunDependencies, "config" | "bodies" | "tasks">;
 
 /**
- * Reads what a request supplies: its data, and its code unless the service fetches the code.
+ * Reads what a request supplies: its data, and its code unless the service fetches the code. The body uses memory until
+ * `use` is done.
  *
  * @throws {Problem} `code_pinned`, `code_missing`, `code_ambiguous`, `code_too_large`, `request_invalid`, `overloaded`
  */
-export function readRunInput(call: RunCall, dependencies: InputDependencies): Promise<RunInput> {
+export async function withRunInput<Result>(
+  call: RunCall,
+  dependencies: InputDependencies,
+  use: (input: RunInput) => Promise<Result>,
+): Promise<Result> {
+  const hold = new BodyHold();
   const hasOwnCode = call.task !== null || call.pin?.url !== undefined;
-  return hasOwnCode ? readData(call, dependencies) : readCode(call, dependencies);
+  try {
+    return await use(await (hasOwnCode ? readData : readCode)(call, dependencies, hold));
+  } finally {
+    hold.release();
+  }
 }
 
 /** Reads the data for the code of a named task or of a pinned URL. */
-async function readData(call: RunCall, { config, bodies }: InputDependencies): Promise<RunInput> {
+async function readData(call: RunCall, { config, bodies }: InputDependencies, hold: BodyHold): Promise<RunInput> {
   const { task } = call;
   if (call.taskUrl !== null) {
     const what = task ? "the path names a task" : "the token runs the code of one URL";
@@ -67,19 +76,19 @@ async function readData(call: RunCall, { config, bodies }: InputDependencies): P
   const takesBody = method !== "OPTIONS" && method !== "HEAD";
   if (!takesBody) discardRest(call.response);
   const limits = { bytes: config.codeLimit * ENVELOPE_FACTOR, jsonDepth: config.jsonDepthLimit };
-  const found = takesBody ? await openRunBody(call.request, call.response, limits, bodies, call.memory) : null;
-  const release = found ? found.release : nothing;
+  const found = takesBody ? await openRunBody(call.request, call.response, limits, bodies, call.memory, hold) : null;
   const kept = task?.record === "input" && found ? new KeptInput(config.inputLimit) : null;
   if (found?.bytes) kept?.add(found.bytes);
   const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
   const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
-  return { ...NOTHING_NAMED, code: null, data: null, body, options: NO_OPTIONS, kept, release };
+  return { ...NOTHING_NAMED, code: null, data: null, body, options: NO_OPTIONS, kept };
 }
 
 /** Reads the code of the body, unless the service fetches it. */
 async function readCode(
   { request, response, taskUrl: url, pin, memory, recorded }: RunCall,
   { config, bodies }: InputDependencies,
+  hold: BodyHold,
 ): Promise<RunInput> {
   const { codeLimit, jsonDepthLimit } = config;
   if (!hasBody(request)) return toFetch(url, request, config);
@@ -97,9 +106,13 @@ async function readCode(
     });
   };
   const wanted = { limitBytes, tooLarge, owner: memory };
-  const { bytes, release } = bodies.take(request, wanted) ?? (await bodies.read(request, response, wanted));
+  const bytes = hold.keep(bodies.take(request, wanted) ?? (await bodies.read(request, response, wanted)));
   try {
-    if (isBlank(bytes)) return toFetch(url, request, config);
+    if (isBlank(bytes)) {
+      // A fetch may take seconds, and the blanks are not needed meanwhile.
+      hold.release();
+      return toFetch(url, request, config);
+    }
     if (url !== null) {
       throw new Problem("code_ambiguous", "the request contains code in its body and names code by task_url", {
         hint: "Give one of the two.",
@@ -118,9 +131,8 @@ async function readCode(
       options,
     } = submission instanceof Promise ? await submission : submission;
     const code = { source, typescript, modules };
-    return { code, ranges, from: null, data, body: null, options, kept: null, release };
+    return { code, ranges, from: null, data, body: null, options, kept: null };
   } catch (error) {
-    release();
     throw withEncoding(error, request);
   }
 }
@@ -131,9 +143,10 @@ function toFetch(
   request: RunCall["request"],
   { taskUrlLimit }: InputDependencies["config"],
 ): RunInput {
-  if (url !== null) readTaskUrl(url, taskUrlLimit);
-  if (url !== null)
-    return { ...NOTHING_NAMED, code: null, data: null, body: null, options: NO_OPTIONS, kept: null, release: nothing };
+  if (url !== null) {
+    readTaskUrl(url, taskUrlLimit);
+    return { ...NOTHING_NAMED, code: null, data: null, body: null, options: NO_OPTIONS, kept: null };
+  }
   throw new Problem("code_missing", "the request contains no code", { hint: hintWithoutCode(request) });
 }
 
@@ -160,5 +173,3 @@ function withEncoding(error: unknown, { headers }: RunCall["request"]): unknown 
   const detail = `the body has the content encoding ${JSON.stringify(encoding.slice(0, 64))}, and the service decodes none`;
   return new Problem("request_invalid", detail, { status: 415, hint: "Send the body without Content-Encoding." });
 }
-
-function nothing(): void {}

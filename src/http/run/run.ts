@@ -20,7 +20,7 @@ import { redactionOf } from "./redactions.ts";
 import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
-import { readRunInput, type RunInput } from "./run-input.ts";
+import { type RunInput, withRunInput } from "./run-input.ts";
 import { packagesBefore, recordPackages } from "./run-packages.ts";
 import { mustTakeRuns } from "./suspension.ts";
 
@@ -119,12 +119,7 @@ export class RunEndpoint {
     // A body that has arrived with the head costs nothing to read: then the admission decides, and the store is spared a
     // round trip. Node has parsed this body by now, because the request has awaited a promise.
     if (!call.request.complete) await this.#lookFirst(call);
-    const input = await readRunInput(call, this.#with);
-    try {
-      return await this.#beginWith(call, input);
-    } finally {
-      input.release();
-    }
+    return await withRunInput(call, this.#with, (input) => this.#beginWith(call, input));
   }
 
   /** Refuses a run before its body is read if a window has nothing left. */
