@@ -76,4 +76,30 @@ describe("the runner of the tests", () => {
     assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"], output);
     assert.match(output, /ended with SIGKILL before it wrote its report/);
   });
+
+  it("repeats the few jobs that failed, counts what they end with then, and names those that passed", async () => {
+    const second = path.join(folder, "second");
+    const unlucky = `
+      import { existsSync, writeFileSync } from "node:fs";
+      it("a", () => {
+        if (existsSync(${JSON.stringify(second)})) return;
+        writeFileSync(${JSON.stringify(second)}, "");
+        throw new Error("a short night");
+      });`;
+    const wrong = 'it("b", () => { throw new Error("wrong") });';
+    const { code, counts, output } = await run({ TEST_REPEATED: "2" }, unlucky, wrong, 'it("c", () => {});');
+    assert.deepEqual([code, counts], [1, "2 passed, 1 failed, 0 skipped"], output);
+    assert.match(output, /a short night/);
+    assert.match(output, /^failed at first, and passed when it ran again and alone: \S*file-0\.test\.ts$/m);
+    assert.doesNotMatch(output, /^failed at first.*file-[12]/m);
+  });
+
+  it("repeats nothing if more jobs failed", async () => {
+    const { code, counts, output } = await run(
+      { TEST_REPEATED: "1" },
+      ...Array<string>(2).fill('it("a", () => { throw 1 });'),
+    );
+    assert.deepEqual([code, counts], [1, "0 passed, 2 failed, 0 skipped"], output);
+    assert.doesNotMatch(output, /again/);
+  });
 });
