@@ -86,6 +86,15 @@ function writeWhole(file: string, content: Buffer): void {
     for (const name of readdirSync(folder)) if (name !== path.basename(file)) rmSync(path.join(folder, name));
   } catch {
     // A folder that cannot be written, such as that of another user, costs time only: each start compiles again.
-    rmSync(unfinished, { force: true });
+    removeIfPossible(unfinished);
+  }
+}
+
+/** Removes a file. A process that has given up root may not even look for it, if the checkout is in a private folder of root. */
+function removeIfPossible(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // The process has no permission for the folder, so it has not created the file either.
   }
 }
