@@ -228,15 +228,24 @@ it("the page of a run shows its end, although it was opened while the run was in
   const stuck = service.request("POST", "/api/runs/busy", {
     body: "await new Promise(() => setInterval(() => {}, 1000))",
   });
+  const isListed = async (): Promise<boolean> => {
+    const { runs } = (await service.request("GET", "/api/runs?container=busy&status=running")).json() as {
+      runs: readonly unknown[];
+    };
+    return runs.length > 0;
+  };
+  await until(isListed, "the run is listed");
   await openPlace(page, "runs?container=busy&status=running", "Runs");
   await page.getByRole("button", { name: "Reload" }).click();
   const link = page.getByRole("region", { name: "Runs" }).getByRole("row").nth(1).getByRole("link").first();
   await link.click();
-  await page.getByText("running", { exact: true }).waitFor();
+  // The filter of the list has an option with the same text.
+  const result = page.getByRole("region", { name: "Result" });
+  await result.getByText("running", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("dialog").getByText("Its caller receives an error").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel the run" }).click();
-  await page.getByText("cancelled", { exact: true }).waitFor();
+  await result.getByText("cancelled", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Cancel" }).waitFor({ state: "detached" });
   assert.equal(((await stuck).json() as { status: string }).status, "cancelled");
 });
