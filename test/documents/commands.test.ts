@@ -26,6 +26,9 @@ const CODE: ReadonlySet<string> = new Set(["js", "ts"]);
 /** What a page names that no test machine has, and the same for a test. */
 const REDIS = "redis://:password@10.0.0.5:6379";
 const CONFIGURATION = "/etc/caisson";
+/** The timeout of a task on a page. The machine of the tests is busy with other tests, and takes longer. */
+const TIMEOUT = /(?<=[?&]timeout=)\d+s\b/g;
+const LONG_TIMEOUT = "30s";
 /**
  * Commands of pages that need a service of their own: they start one, or show or change the whole service. The other pages share
  * a service, and have services of their own in a long run.
@@ -127,6 +130,7 @@ async function checkPage(blocks: readonly Block[], withNpm: boolean): Promise<vo
   const here = (words: string): string =>
     words
       .replaceAll("127.0.0.1:7070", `127.0.0.1:${port}`)
+      .replaceAll(TIMEOUT, LONG_TIMEOUT)
       .replaceAll(CONFIGURATION, path.join(folder.path, "etc"))
       .replaceAll(REDIS, `redis://:password@127.0.0.1:${redis?.port}`);
 
