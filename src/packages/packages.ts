@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 
-import { ByteCache } from "../byte-cache.ts";
 import type { Artefacts } from "./artefacts.ts";
 import type { BuildQueue } from "./build-queue.ts";
 import { requireOrdered } from "./check-built.ts";
@@ -10,6 +9,7 @@ import type { ListedArtefact, PackageStore, Pin, StoredArtefact } from "./packag
 import type { PermitStore } from "./permit-store.ts";
 import { Permits } from "./permits.ts";
 import type { PackagePolicy } from "./policy.ts";
+import { RecentLocks, requestOf } from "./recent-locks.ts";
 import { waitForBuild, type Waiting } from "./wait-for-build.ts";
 
 /** The token that packages are built for. */
@@ -40,11 +40,6 @@ export interface PackagesOptions {
 const LOCK_MS = 86_400_000;
 /** The most sets of a list. */
 const MAX_LISTED = 200;
-/** The memory for locks. */
-const LOCK_BYTES = 16 * 2 ** 20;
-/** The estimated memory of a lock for each of its packages. Its names come in addition: 200 sub-paths have up to 100 KB. */
-const PACKAGE_BYTES = 1_024;
-
 /** Finds or builds what code imports. */
 export class Packages {
   readonly artefacts: Artefacts;
@@ -53,7 +48,7 @@ export class Packages {
   readonly #queue: BuildQueue;
   readonly #options: PackagesOptions;
   readonly #nowMs: () => number;
-  readonly #locks = new ByteCache<Lock>(LOCK_BYTES);
+  readonly #recent = new RecentLocks();
   readonly #builds = new Map<string, Promise<Prepared>>();
   readonly #failures: FailedBuilds;
   readonly #pinned = new Map<string, string>();
@@ -101,37 +96,40 @@ export class Packages {
   }
 
   /**
-   * Returns the packages of inline code: at once if its lock and its artefact are in memory. A family keeps the lock of a set for 24 h.
-   * Then the next run begins a build with the newest versions, and the old lock stays in use until the build has succeeded.
+   * Returns the packages of code if they are in memory, otherwise null.
+   *
+   * @param from as of `resolve`
+   */
+  ready(set: PackageSet, { family }: Pick<Asker, "family">, from: Lock | null): Prepared | null {
+    if (from && isOfSet(from, set)) return this.#inMemory(from);
+    const lock = this.#recent.get(set, family, from);
+    return lock && this.#isFresh(lock) ? this.#inMemory(lock) : null;
+  }
+
+  /**
+   * Returns the packages of inline code. A family keeps the lock of a set for 24 h. Then the next run begins a build with the newest
+   * versions, and the old lock stays in use until the build has succeeded.
    *
    * @param from keep the versions of this lock
    * @param task the task whose current version has the lock `from`, or null
    * @throws {Problem} `packages_building`, and as `Builder.build`
    */
-  resolve(
+  async resolve(
     set: PackageSet,
     by: Asker,
     waiting: Waiting,
     from: Lock | null = null,
     task: Pin | null = null,
-  ): Prepared | Promise<Prepared> {
-    if (from && isOfSet(from, set)) return this.prepare(from, by, waiting, task);
-    const request = requestOf(set, from);
-    const lock = this.#locks.get(`${by.family} ${request}`);
-    const artefact = lock && this.#inMemory(lock);
-    if (lock && artefact && this.#isFresh(lock)) return { lock, artefact };
-    return this.#resolve(set, request, by, waiting, from);
+  ): Promise<Prepared> {
+    const ready = this.ready(set, by, from);
+    if (ready) return ready;
+    if (from && isOfSet(from, set)) return await this.#prepare(from, by, waiting, task);
+    return await this.#resolve(set, by, waiting, from);
   }
 
-  /**
-   * Returns the artefact of a lock: at once if it is in memory. An artefact that is gone is built again, with the same versions.
-   *
-   * @param task the task whose current version has the lock, or null
-   * @throws {Problem} `packages_building`, and as `Builder.build`
-   */
-  prepare(lock: Lock, by: Asker, waiting: Waiting, task: Pin | null = null): Prepared | Promise<Prepared> {
-    const artefact = this.#inMemory(lock);
-    return artefact ? { lock, artefact } : this.#prepare(lock, by, waiting, task);
+  /** Returns a lock with its artefact. Throws as `resolve`. */
+  async prepare(lock: Lock, by: Asker, waiting: Waiting): Promise<Prepared> {
+    return await this.resolve(lock, by, waiting, lock);
   }
 
   /**
@@ -183,24 +181,30 @@ export class Packages {
     by: Asker,
     waiting: Waiting,
   ): Promise<Prepared> {
-    if (from && update.length === 0 && isOfSet(from, set)) return await this.prepare(from, by, waiting);
+    if (from && update.length === 0 && isOfSet(from, set)) return await this.resolve(set, by, waiting, from);
     // A caller who has tried inline code gets the same versions for a task.
     if (from === null && update.length === 0) return await this.resolve(set, by, waiting);
     return await waitForBuild(this.#build(set, from, update, by), waiting);
   }
 
-  async #resolve(set: PackageSet, request: string, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {
-    const lock = this.#store.lock(by.family, request, this.#nowMs());
-    if (lock === null) return await waitForBuild(this.#buildInline(set, request, by, from), waiting);
-    this.#remember(by.family, request, lock);
-    if (this.#isFresh(lock)) return await this.prepare(lock, by, waiting);
-    const newer = this.#buildInline(set, request, by, from);
+  async #resolve(set: PackageSet, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {
+    const lock = this.#store.lock(by.family, requestOf(set, from), this.#nowMs());
+    if (lock === null) return await waitForBuild(this.#buildInline(set, by, from), waiting);
+    this.#recent.add(set, by.family, from, lock);
+    if (this.#isFresh(lock)) return this.#inMemory(lock) ?? (await this.#prepare(lock, by, waiting));
+    const newer = this.#buildInline(set, by, from);
     // Its failure is remembered and logged; the old lock stays in use.
     newer.catch(() => {});
     const old = await this.#stored(lock);
     return old ?? (await waitForBuild(newer, waiting));
   }
 
+  /**
+   * Finds or builds the artefact of a lock. An artefact that is gone is built again, with the same versions.
+   *
+   * @param task the task whose current version has the lock, or null
+   * @throws {Problem} `packages_building`, and as `Builder.build`
+   */
   async #prepare(lock: Lock, by: Asker, waiting: Waiting, task: Pin | null = null): Promise<Prepared> {
     const { ranges, entries } = lock;
     const artefact =
@@ -219,9 +223,12 @@ export class Packages {
     return null;
   }
 
-  #inMemory(lock: Lock): Artefact | null {
-    const [key, current] = this.#keysOf(lock);
-    return this.artefacts.inMemory(key!) ?? (current === undefined ? null : this.artefacts.inMemory(current));
+  #inMemory(lock: Lock): Prepared | null {
+    for (const key of this.#keysOf(lock)) {
+      const artefact = this.artefacts.inMemory(key);
+      if (artefact) return { lock, artefact };
+    }
+    return null;
   }
 
   /** Returns the keys of an artefact of a lock: its own, and that of the builder of today, after an update of the service. */
@@ -234,18 +241,10 @@ export class Packages {
     return this.#nowMs() - at < LOCK_MS;
   }
 
-  #remember(family: string, request: string, lock: Lock): void {
-    const name = `${family} ${request}`;
-    const before = this.#locks.get(name);
-    if (before) this.#locks.removeIf((known) => known === before);
-    // The names are in the name of the entry, and in the lock.
-    this.#locks.add(name, lock, (lock.packages.length + 1) * PACKAGE_BYTES + 2 * name.length, family);
-  }
-
-  async #buildInline(set: PackageSet, request: string, by: Asker, from: Lock | null): Promise<Prepared> {
+  async #buildInline(set: PackageSet, by: Asker, from: Lock | null): Promise<Prepared> {
     const prepared = await this.#build(set, from, [], by);
-    this.#store.putLock(by.family, request, prepared.lock, this.#nowMs());
-    this.#remember(by.family, request, prepared.lock);
+    this.#store.putLock(by.family, requestOf(set, from), prepared.lock, this.#nowMs());
+    this.#recent.add(set, by.family, from, prepared.lock);
     return prepared;
   }
 
@@ -288,20 +287,6 @@ function shown({ key, versions, count, bytes, builtAt, usedAt }: ListedArtefact)
     builtAt: new Date(builtAt).toISOString(),
     usedAt: new Date(usedAt).toISOString(),
   };
-}
-
-const requests = new WeakMap<PackageSet, string>();
-
-/** Returns the name of a set among the locks of a family. */
-function requestOf(set: PackageSet, from: Lock | null): string {
-  const { ranges, entries } = set;
-  if (from !== null) return JSON.stringify([ranges, entries, from.key]);
-  let request = requests.get(set);
-  if (request === undefined) {
-    request = JSON.stringify([ranges, entries]);
-    requests.set(set, request);
-  }
-  return request;
 }
 
 /** Whether a lock has what a set names. An entry that its package does not have is in no lock. */

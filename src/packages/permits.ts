@@ -24,6 +24,8 @@ export class Permits {
   /** By the text, the oldest first. A warm run of the same text neither scans it nor compares ranges. */
   readonly #remembered = new Map<string, Remembered>();
   #rememberedBytes = 0;
+  /** What permitted a set of a task when it was last asked for: to compare ranges takes longer than a warm run. */
+  readonly #permitted = new WeakMap<object, { readonly policy: PackagePolicy; readonly claim: PackagesClaim }>();
 
   /** @param nowMs the clock, in Unix milliseconds */
   constructor(store: PermitStore, settings: PackagePolicy, nowMs: () => number) {
@@ -60,7 +62,10 @@ export class Permits {
 
   /** @throws {Problem} `packages_forbidden` */
   require(set: Pick<PackageSet, "ranges">, claim: PackagesClaim): void {
+    const last = this.#permitted.get(set);
+    if (last && last.policy === this.#policy && last.claim === claim) return;
     requirePermitted(set, this.#policy, claim);
+    this.#permitted.set(set, { policy: this.#policy, claim });
   }
 
   /**

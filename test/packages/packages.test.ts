@@ -69,19 +69,18 @@ describe("inline code", () => {
     const first = await packages.resolve(ZOD, A, WAIT);
     assert.equal(rootOf(first), "zod@4.1.0");
     assert.equal(first.lock.requestedBy, "a1");
-    const again = packages.resolve({ ranges: { zod: "^4" }, entries: ["zod"] }, A, WAIT);
-    assert.ok(!(again instanceof Promise));
-    assert.equal(again.artefact, first.artefact);
+    const again = packages.ready({ ranges: { zod: "^4" }, entries: ["zod"] }, A, null);
+    assert.equal(again?.artefact, first.artefact);
     assert.equal(builder.orders.length, 1);
   });
 
   test("with long names counts for the memory of locks with its names", async (t) => {
     const { packages } = await testPackages(t, VERSIONS, { maxBytes: 64 * 2 ** 20 });
     await packages.resolve(longSet(0), A, WAIT);
-    assert.ok(!(packages.resolve(longSet(0), A, WAIT) instanceof Promise));
+    assert.ok(packages.ready(longSet(0), A, null));
     for (let at = 1; at < 7; at++) await packages.resolve(longSet(at), A, WAIT);
     // 7 sets have 2.8 MB of names, each twice, and a family has a quarter of 16 MiB.
-    assert.ok(packages.resolve(longSet(0), A, WAIT) instanceof Promise);
+    assert.equal(packages.ready(longSet(0), A, null), null);
   });
 
   test("finds its lock and its artefact after a restart without the registry", async (t) => {
@@ -237,7 +236,7 @@ describe("a task", () => {
     const prepared = await newer.prepare(lock, A, WAIT);
     assert.equal(prepared.lock, lock);
     assert.equal(prepared.artefact.key, keyOfLock({ ...lock, builder: "2" }));
-    assert.ok(!(newer.prepare(lock, A, WAIT) instanceof Promise));
+    assert.ok(newer.ready(lock, A, lock));
   });
 });
 

@@ -9,7 +9,7 @@ import { artefactOf, packagesOfFetched, type RunPackages } from "./run-packages.
 type Dependencies = Pick<RunDependencies, "config" | "tasks" | "sources" | "packages">;
 
 /**
- * Returns the code of an admitted run, with its packages: at once if the request contains the code and it imports none.
+ * Returns the code of an admitted run, with its packages: at once if the request contains the code and its packages are in memory.
  *
  * @param input what the request supplies; its code may be null
  * @param named the packages that were found before the admission
@@ -46,15 +46,17 @@ async function loadCode(
   return imported === null ? codeOf(fetched) : await withPackages(fetched, imported, call, dependencies);
 }
 
-async function withPackages(
+function withPackages(
   code: CodeText | Code,
   named: RunPackages,
   call: RunCall,
   dependencies: Dependencies,
-): Promise<Code> {
+): Code | Promise<Code> {
   const { source, typescript, modules, lastValue = false } = code;
-  const packages = await artefactOf(call, named, dependencies);
-  return codeOf({ source: source as Buffer, typescript, modules, lastValue, packages });
+  const text = { source: source as Buffer, typescript, modules, lastValue };
+  const packages = artefactOf(call, named, dependencies);
+  if (!(packages instanceof Promise)) return codeOf({ ...text, packages });
+  return packages.then((built) => codeOf({ ...text, packages: built }));
 }
 
 async function fetchCode(

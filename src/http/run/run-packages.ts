@@ -1,7 +1,7 @@
 import type { Config } from "../../config.ts";
 import type { Artefact, Lock, PackageSet } from "../../packages/model.ts";
 import type { Ranges } from "../../packages/names.ts";
-import type { Packages } from "../../packages/packages.ts";
+import type { Asker, Packages } from "../../packages/packages.ts";
 import type { RecordPackages } from "../../records/record.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { RunCall } from "./run-call.ts";
@@ -65,38 +65,42 @@ export function packagesOfFetched(
  */
 export function artefactOf(
   call: RunCall,
-  { set, from }: RunPackages,
-  { packages, config }: Dependencies,
+  named: RunPackages,
+  dependencies: Dependencies,
 ): Artefact | Promise<Artefact> {
-  const { caller, bearer, draft, response } = call;
-  // The token of a draft is never stored, and its family ends with the run.
-  const { family, quotaFamily, claims } = draft === null ? caller : bearer!;
-  const by = { family, quotaFamily, jti: claims.jti };
-  const waitMs = Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs);
-  // Made only for a run that waits. Most runs find their packages in memory.
-  let made: AbortController | null = null;
-  const gone = (): AbortController => (made ??= new AbortController());
-  const onClose = (): void => gone().abort();
-  const waiting = {
-    waitMs,
-    get signal(): AbortSignal {
-      return gone().signal;
-    },
-  };
+  const by = askerOf(call);
+  const ready = dependencies.packages.ready(named.set, by, named.from);
+  if (!ready) return waitForArtefact(call, named, by, dependencies);
+  call.lock = ready.lock;
+  return ready.artefact;
+}
+
+async function waitForArtefact(
+  call: RunCall,
+  { set, from }: RunPackages,
+  by: Asker,
+  { packages, config }: Dependencies,
+): Promise<Artefact> {
+  const { caller, response } = call;
   const isOfTask = from !== null && call.task?.lock === from;
-  const found = packages.resolve(set, by, waiting, from, isOfTask ? call.task : null);
-  if (!(found instanceof Promise)) {
-    call.lock = found.lock;
-    return found.artefact;
-  }
   // The run of a client that has left must not hold its place for as long as the build lasts.
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
   response.once("close", onClose);
-  return found
-    .then(({ lock, artefact }) => {
-      call.lock = lock;
-      return artefact;
-    })
-    .finally(() => response.off("close", onClose));
+  try {
+    const waiting = { waitMs: Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs), signal: gone.signal };
+    const { lock, artefact } = await packages.resolve(set, by, waiting, from, isOfTask ? call.task : null);
+    call.lock = lock;
+    return artefact;
+  } finally {
+    response.off("close", onClose);
+  }
+}
+
+/** Returns the token that the packages of a run are built for. The token of a draft is never stored, and its family ends with the run. */
+function askerOf({ caller, bearer, draft }: RunCall): Asker {
+  const { family, quotaFamily, claims } = draft === null ? caller : bearer!;
+  return { family, quotaFamily, jti: claims.jti };
 }
 
 const records = new WeakMap<Lock, RecordPackages>();
