@@ -6,7 +6,7 @@ export class FairQueue {
   readonly #most: number;
   readonly #mostOfHolder: number;
   /** Waiting work by its holder. The holder with the next turn is first. */
-  readonly #lines = new Map<string, (() => void)[]>();
+  readonly #lines = new Map<string, Set<() => void>>();
   /** The number of running work by its holder. */
   readonly #runningOf = new Map<string, number>();
   #running = 0;
@@ -52,16 +52,16 @@ export class FairQueue {
         reject(signal!.reason as Error);
       };
       const line = this.#lines.get(holder);
-      if (line) line.push(begin);
-      else this.#lines.set(holder, [begin]);
+      if (line) line.add(begin);
+      else this.#lines.set(holder, new Set([begin]));
       signal?.addEventListener("abort", leave, { once: true });
     });
   }
 
   #leave(holder: string, begin: () => void): void {
     const line = this.#lines.get(holder)!;
-    line.splice(line.indexOf(begin), 1);
-    if (line.length === 0) this.#lines.delete(holder);
+    line.delete(begin);
+    if (line.size === 0) this.#lines.delete(holder);
   }
 
   /** Passes the slot of work that has ended to the next holder that may have it, before newer work can take it. */
@@ -80,8 +80,10 @@ export class FairQueue {
       if (!this.#mayBegin(next)) continue;
       this.#begin(next);
       this.#lines.delete(next);
-      line.shift()!();
-      if (line.length > 0) this.#lines.set(next, line);
+      const [begin] = line;
+      line.delete(begin!);
+      begin!();
+      if (line.size > 0) this.#lines.set(next, line);
       return;
     }
   }

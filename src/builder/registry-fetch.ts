@@ -1,7 +1,8 @@
 import { Agent, type AgentOptions, type ClientRequestArgs, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { EgressDenied, type EgressOptions, type EgressPolicy, egressPolicy } from "../egress/policy.ts";
+import { EgressDenied } from "../egress/denied.ts";
+import { type EgressOptions, type EgressPolicy, egressPolicy } from "../egress/policy.ts";
 import { dial } from "./dial-registry.ts";
 import type { Registry } from "./registry-urls.ts";
 

@@ -13,6 +13,8 @@ export interface EgressUse {
 /** The network use of one run. */
 export interface Budget {
   readonly run: number;
+  /** The token family of the run. */
+  readonly family: string;
   readonly listener: RunInFlight;
   readonly use: EgressUse;
   /** The connections that are open now. */
@@ -40,6 +42,8 @@ export interface RunInFlight {
 export interface RunsInFlight {
   readonly size: number;
   get(run: number): RunInFlight | null;
+  /** Returns the token family of a run in flight. */
+  familyOf(run: number): string;
   /** Returns the id of any run in flight, or null if there is none. */
   any(): number | null;
 }
@@ -65,7 +69,19 @@ export class Budgets {
     let budget = this.#budgets.get(run);
     if (!budget) {
       const use = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
-      budget = { run, listener, use, open: 0, opens: 0, lookups: 0, bytes: 0, reported: new Set(), over: false };
+      const family = this.#runs.familyOf(run);
+      budget = {
+        run,
+        family,
+        listener,
+        use,
+        open: 0,
+        opens: 0,
+        lookups: 0,
+        bytes: 0,
+        reported: new Set(),
+        over: false,
+      };
       this.#budgets.set(run, budget);
       listener.usesEgress(use);
     }

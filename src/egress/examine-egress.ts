@@ -2,7 +2,8 @@ import { isIPv6 } from "node:net";
 
 import type { Config } from "../config.ts";
 import type { Finding } from "../finding.ts";
-import { EgressDenied, egressPolicy } from "./policy.ts";
+import { EgressDenied } from "./denied.ts";
+import { egressPolicy } from "./policy.ts";
 
 /** Loopback, a private network, the metadata service of a cloud, and private addresses wrapped in IPv6. */
 const PRIVATE = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1", "64:ff9b::7f00:1"];

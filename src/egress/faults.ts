@@ -1,6 +1,6 @@
 import type { NetworkFault } from "../wire/messages.ts";
+import { type DenialReason, EgressDenied } from "./denied.ts";
 import { destinationText } from "./host.ts";
-import { type DenialReason, EgressDenied } from "./policy.ts";
 
 /** A connection to a port of the host, or a lookup of the host if `port` is null. */
 export interface Attempt {
@@ -8,8 +8,8 @@ export interface Attempt {
   readonly port: number | null;
 }
 
-/** Why an attempt was refused: the policy, a limit, or `over` if no such run is in flight. */
-export type RefusalReason = DenialReason | "limit" | "over";
+/** Why an attempt was refused: the policy, a limit of the run or of its guest, or `over` if no such run is in flight. */
+export type RefusalReason = DenialReason | "over";
 
 /** A refused attempt, for the log. */
 export interface Refusal extends Attempt {
@@ -76,7 +76,7 @@ function reset(message: string): NetworkFault {
 }
 
 function remedyOf({ reason }: EgressDenied, { host, port }: Attempt): string | undefined {
-  if (reason === "host") return undefined;
+  if (reason === "host" || reason === "limit") return undefined;
   if (reason === "claim") return "use a token whose net claim contains it, or a token without a net claim";
   if (reason === "self") return undefined;
   const destination = port === null ? `${cut(host)}:port` : destinationText({ host: cut(host), port });

@@ -5,6 +5,7 @@ import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
 import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wire/messages.ts";
 import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
+import { EgressDenied } from "./denied.ts";
 import {
   type EgressLimits,
   GUEST_PARTS,
@@ -19,7 +20,7 @@ import { denial, failure, RUN_IS_OVER } from "./faults.ts";
 import { Lookups } from "./lookups.ts";
 import { parseOpen, parseWindow } from "./parse-requests.ts";
 import { Stream, type StreamOwner } from "./peer-stream.ts";
-import { type CheckedAddress, EgressDenied, type EgressPolicy, egressPolicy } from "./policy.ts";
+import { type CheckedAddress, type EgressPolicy, egressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
 import { restrictPolicy, type NetClaim } from "./restrict-policy.ts";
 
@@ -244,15 +245,16 @@ export class Gateway implements StreamOwner {
     try {
       const inside = this.#egress.inside?.(message.host, message.port) ?? null;
       if (inside) return stream.join(inside);
-      stream.dial(await this.#resolve(message), message.port);
+      stream.dial(await this.#resolve(message, stream), message.port);
     } catch (error) {
       if (error instanceof EgressDenied) this.#refusals.add(stream.opener, message, error.reason);
       stream.fail(failure(error, message));
     }
   }
 
-  #resolve({ host, port, address }: OpenMessage): Promise<CheckedAddress[]> {
-    if (address === undefined) return this.#policy.resolve(host, port);
+  #resolve({ host, port, address }: OpenMessage, { opener, abandoned }: Stream): Promise<CheckedAddress[]> {
+    const asker = { family: opener.family, signal: abandoned };
+    if (address === undefined) return this.#policy.resolve(host, port, null, asker);
     if (this.#lookups.gave(host, address)) return this.#policy.resolve(host, port, [address]);
     return this.#policy.resolve(address, port);
   }

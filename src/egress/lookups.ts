@@ -3,13 +3,14 @@ import { isIP, isIPv6 } from "node:net";
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { AnswerMessage } from "../wire/messages.ts";
 import type { Budget, Budgets } from "./budgets.ts";
+import { EgressDenied } from "./denied.ts";
 import { CONNECT_MS, MAX_LOOKUPS, MAX_OPENS, MAX_REMEMBERED } from "./egress-limits.ts";
 import { type Attempt, denial, failure, RUN_IS_OVER } from "./faults.ts";
 import { canonicalHost } from "./host.ts";
 import { parseLookup } from "./parse-requests.ts";
-import { type CheckedAddress, EgressDenied, type EgressPolicy } from "./policy.ts";
+import type { CheckedAddress, EgressPolicy } from "./policy.ts";
 import type { Refusals } from "./refusals.ts";
-import { unanswered } from "./resolve-names.ts";
+import { type Asker, unanswered } from "./resolve-names.ts";
 
 export interface LookupsOptions {
   readonly policy: EgressPolicy;
@@ -70,14 +71,16 @@ export class Lookups {
 
   async #find(id: number, attempt: Attempt, budget: Budget): Promise<void> {
     let late = false;
-    // The lookup still counts as in progress, because its DNS query continues.
+    const waiting = new AbortController();
+    // The lookup still counts as in progress while its DNS query continues. Without a query, it gives up its turn.
     const timer = setTimeout(() => {
       late = true;
+      waiting.abort();
       this.#options.answer(id, { fault: failure(unanswered(attempt.host), attempt) });
     }, CONNECT_MS).unref();
     let answer: AnswerMessage;
     try {
-      answer = { addresses: await this.#addressesOf(attempt.host) };
+      answer = { addresses: await this.#addressesOf(attempt.host, { family: budget.family, signal: waiting.signal }) };
     } catch (error) {
       if (error instanceof EgressDenied) this.#options.refusals.add(budget, attempt, error.reason);
       answer = { fault: failure(error, attempt) };
@@ -87,10 +90,10 @@ export class Lookups {
     if (!late) this.#options.answer(id, answer);
   }
 
-  async #addressesOf(host: string): Promise<CheckedAddress[]> {
+  async #addressesOf(host: string, asker: Asker): Promise<CheckedAddress[]> {
     // An address needs no DNS query and reveals nothing. The policy checks it at the connection.
     if (isIP(host) !== 0) return [{ address: host, family: isIPv6(host) ? 6 : 4 }];
-    const addresses = await this.#options.policy.lookup(host);
+    const addresses = await this.#options.policy.lookup(host, asker);
     this.#remember(
       canonicalHost(host) ?? host,
       addresses.map(({ address }) => address),

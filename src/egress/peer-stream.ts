@@ -70,6 +70,7 @@ export class Stream {
   /** The bytes for which the guest still has room. */
   #receiveWindow = WINDOW_BYTES;
   #corked = false;
+  #abandoned: AbortController | null = null;
   #timer: NodeJS.Timeout | null = null;
 
   /** @param timeMs the time limit of the connection attempt, and again of the established connection. */
@@ -80,6 +81,11 @@ export class Stream {
     this.payer = opener;
     this.#timeMs = timeMs;
     this.#owner = owner;
+  }
+
+  /** Aborts when the stream has ended. */
+  get abandoned(): AbortSignal {
+    return (this.#abandoned ??= new AbortController()).signal;
   }
 
   /** Starts the time limit for DNS and for the connection. */
@@ -250,6 +256,7 @@ export class Stream {
   #release(): void {
     this.#isDetached = true;
     clearTimeout(this.#timer ?? undefined);
+    this.#abandoned?.abort();
     this.#owner.gone(this);
   }
 }

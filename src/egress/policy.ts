@@ -2,8 +2,10 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 import { isPublicAddress } from "./addresses.ts";
+import { EgressDenied } from "./denied.ts";
 import { canonicalHost } from "./host.ts";
-import { dnsNames, type NameResolver, notFound, systemNames } from "./resolve-names.ts";
+import { nameTurns } from "./name-turns.ts";
+import { type Asker, dnsNames, type NameResolver, notFound, systemNames } from "./resolve-names.ts";
 import { sharedNames } from "./shared-names.ts";
 
 /** A checked address. The service connects only to this, because a second DNS query may return another address. */
@@ -17,16 +19,17 @@ export interface EgressPolicy {
    * Resolves a name or a literal, checks every address, and returns the allowed addresses, at least one.
    *
    * @param known the addresses of an earlier lookup of the name. They replace the DNS query; all checks run again.
+   * @param asker the caller, whose share of the lookups in progress a DNS query uses.
    * @throws {EgressDenied} if the destination is not allowed.
    * @throws the error of the resolver if the name does not resolve.
    */
-  resolve(host: string, port: number, known?: readonly string[]): Promise<CheckedAddress[]>;
+  resolve(host: string, port: number, known?: readonly string[] | null, asker?: Asker): Promise<CheckedAddress[]>;
   /**
    * Resolves a host without a port. It refuses a host that is allowed on no port.
    *
    * @throws as `resolve` does.
    */
-  lookup(host: string): Promise<CheckedAddress[]>;
+  lookup(host: string, asker?: Asker): Promise<CheckedAddress[]>;
 }
 
 export interface EgressOptions {
@@ -50,26 +53,6 @@ export interface EgressOptions {
   nowMs?: () => number;
 }
 
-/**
- * The reason for a refusal: the host is invalid, egress is off, the token's claim does not contain it, the port or an
- * address is not allowed, or it is the service itself or its Redis.
- */
-export type DenialReason = "host" | "mode" | "claim" | "port" | "address" | "self";
-
-/** A destination that is not allowed. The message never contains the addresses of a name. */
-export class EgressDenied extends Error {
-  override readonly name = "EgressDenied";
-  readonly reason: DenialReason;
-  /** The message without its subject, for texts that must not name the host. */
-  readonly why: string;
-
-  constructor(host: string, reason: DenialReason, why: string) {
-    super(`${JSON.stringify(host)} ${why}`);
-    this.reason = reason;
-    this.why = why;
-  }
-}
-
 const WEB_PORTS: readonly number[] = [80, 443, 8_080, 8_443];
 /** The maximum number of addresses that are checked, because a name can have thousands. The others are never used. */
 const MAX_CHECKED_ADDRESSES = 64;
@@ -88,15 +71,15 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   const allowedNames = new Set([...allowed].map((key) => key.split(" ", 1)[0]!));
   const ports = options.ports ?? WEB_PORTS;
   const ownAddresses = options.ownAddresses ?? interfaceAddresses;
-  const publicNames = options.resolver ?? dnsNames();
+  const publicNames = nameTurns(options.resolver ?? dnsNames());
   // Only names of the operator's lists: the allowed destinations and the servers of the service.
   const trustedNames = sharedNames(options.resolver ?? systemNames, options.nowMs);
   const ownPorts = options.ownPorts ?? (() => []);
   const ownPlaces = options.ownPlaces ?? [];
 
-  const addressesOf = async (name: string, trusted: boolean): Promise<readonly string[]> => {
+  const addressesOf = async (name: string, trusted: boolean, asker?: Asker): Promise<readonly string[]> => {
     if (isIP(name) !== 0) return [name];
-    const found = await (trusted ? trustedNames : publicNames)(name);
+    const found = await (trusted ? trustedNames : publicNames)(name, asker);
     if (found.length === 0) throw notFound(name);
     return found.slice(0, MAX_CHECKED_ADDRESSES).map(({ address }) => address);
   };
@@ -128,7 +111,7 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
   };
 
   return {
-    async resolve(host, port, known) {
+    async resolve(host, port, known, asker) {
       const name = nameOf(host);
       const trusted = allowed.has(`${name} ${port}`);
       if (!trusted) {
@@ -138,18 +121,18 @@ export function egressPolicy(options: EgressOptions): EgressPolicy {
           throw new EgressDenied(host, "port", `cannot be reached on port ${port}, only on ${ports.join(", ")}`);
         }
       }
-      const addresses = known ?? (await addressesOf(name, trusted));
+      const addresses = known ?? (await addressesOf(name, trusted, asker));
       if (trusted) mustNotBeSelf(host, name, port, addresses);
       else mustBePublic(host, addresses);
       if (!trusted || !isNamedExactly(name)) await mustNotBeOwnServer(host, port, addresses);
       return checked(addresses);
     },
 
-    async lookup(host) {
+    async lookup(host, asker) {
       const name = nameOf(host);
       const trusted = allowedNames.has(name);
       if (!trusted) mustHaveEgress(host, options.mode);
-      const addresses = await addressesOf(name, trusted);
+      const addresses = await addressesOf(name, trusted, asker);
       if (!trusted) mustBePublic(host, addresses);
       return checked(addresses);
     },

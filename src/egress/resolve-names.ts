@@ -1,7 +1,14 @@
 import { lookup, Resolver } from "node:dns/promises";
 
+/** The caller that needs the addresses of a name. */
+export interface Asker {
+  readonly family: string;
+  /** Aborts when the caller no longer waits. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Returns all addresses of a name, or throws the error of Node's `getaddrinfo`. */
-export type NameResolver = (name: string) => Promise<readonly { address: string }[]>;
+export type NameResolver = (name: string, asker?: Asker) => Promise<readonly { address: string }[]>;
 
 /**
  * Resolves names that an operator trusts with the resolver of the system: hosts file, search domains and its other

@@ -1,5 +1,6 @@
+import { EgressDenied } from "./denied.ts";
 import { canonicalHost, destinationText, readDestination } from "./host.ts";
-import { EgressDenied, type EgressPolicy } from "./policy.ts";
+import type { EgressPolicy } from "./policy.ts";
 
 /**
  * The network access that a token permits within the operator's policy: everything (null), nothing (false), or these
@@ -14,13 +15,13 @@ export function restrictPolicy(policy: EgressPolicy, claim: NetClaim): EgressPol
   const hosts: ReadonlySet<string> = new Set([...destinations].map((text) => readDestination(text)?.host ?? ""));
   return {
     // Before the DNS query, because a query can carry data out too.
-    async resolve(host, port, known) {
+    async resolve(host, port, known, asker) {
       mustContain(claim, host, containsPort(destinations, port));
-      return policy.resolve(host, port, known);
+      return policy.resolve(host, port, known, asker);
     },
-    async lookup(host) {
+    async lookup(host, asker) {
       mustContain(claim, host, (name) => hosts.has(name));
-      return policy.lookup(host);
+      return policy.lookup(host, asker);
     },
   };
 }

@@ -4,6 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { connect as connectTls } from "node:tls";
 
 import type { EgressPolicy } from "../egress/policy.ts";
+import type { Asker } from "../egress/resolve-names.ts";
 import { routeTo } from "../egress/route.ts";
 import { FetchFault } from "./fetch-fault.ts";
 import { portOf } from "./task-url.ts";
@@ -15,22 +16,26 @@ export interface DialResult {
   readonly addresses: readonly string[];
 }
 
+/** The caller of a connection. */
+export type DialAsker = Asker & { readonly signal: AbortSignal };
+
 /**
  * Connects to the host of a URL, with TLS for `https:`.
  *
  * @param connectMs the time limit of DNS, TCP and TLS together.
- * @param signal closes the connection, also after it is established.
+ * @param asker its signal closes the connection, also after it is established.
  * @throws {FetchFault} or the error of the policy, DNS, TCP or TLS.
  */
-export function dial(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<DialResult> {
+export function dial(url: URL, policy: EgressPolicy, connectMs: number, asker: DialAsker): Promise<DialResult> {
   const late = (): unknown => new FetchFault("task_url_unreachable", `did not connect within ${connectMs} ms`);
-  return within(connectMs, late, () => open(url, policy, connectMs, signal));
+  return within(connectMs, late, () => open(url, policy, connectMs, asker));
 }
 
-async function open(url: URL, policy: EgressPolicy, connectMs: number, signal: AbortSignal): Promise<DialResult> {
+async function open(url: URL, policy: EgressPolicy, connectMs: number, asker: DialAsker): Promise<DialResult> {
+  const { signal } = asker;
   const port = portOf(url);
   const name = url.hostname.replace(/^\[(.*)\]$|\.$/, "$1");
-  const addresses = await policy.resolve(url.hostname, port);
+  const addresses = await policy.resolve(url.hostname, port, null, asker);
   signal.throwIfAborted();
   const options = routeTo(addresses, port, connectMs);
   const secure = url.protocol === "https:";

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
 import type { EgressPolicy } from "../egress/policy.ts";
 import { notCode } from "../wire/not-code.ts";
-import { dial } from "./dial.ts";
+import { dial, type DialAsker } from "./dial.ts";
 import { FetchFault } from "./fetch-fault.ts";
 import { requestHead } from "./request.ts";
 import { readBody } from "./response-body.ts";
@@ -47,9 +47,9 @@ export async function exchange(
   conditions: Readonly<Record<string, string>>,
   policy: EgressPolicy,
   limits: ExchangeLimits,
-  signal: AbortSignal,
+  asker: DialAsker,
 ): Promise<ExchangeResult> {
-  const { socket, addresses } = await dial(url, policy, limits.connectMs, signal);
+  const { socket, addresses } = await dial(url, policy, limits.connectMs, asker);
   const sentMs = performance.now();
   const response = await requestHead(url, socket, conditions);
   const { headers } = response;

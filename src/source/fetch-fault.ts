@@ -1,4 +1,4 @@
-import { EgressDenied } from "../egress/policy.ts";
+import { EgressDenied } from "../egress/denied.ts";
 import type { ProblemCode } from "../error-codes.ts";
 import { Problem } from "../errors.ts";
 
@@ -32,6 +32,9 @@ export function asProblem(error: unknown, subject: string): unknown {
     return new Problem(error.code, `${subject} ${error.why}`, error.hint === undefined ? {} : { hint: error.hint });
   }
   if (error instanceof EgressDenied) {
+    if (error.reason === "limit") {
+      return new Problem("task_url_unreachable", `${subject} ${error.why}`, { cause: error, hint: "Try again later." });
+    }
     return new Problem("task_url_forbidden", `${subject} ${error.why}`, {
       hint: error.reason === "claim" ? ASK_FOR_TOKEN : ASK_OPERATOR,
       cause: error,

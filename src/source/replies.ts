@@ -118,7 +118,10 @@ export class Replies {
 
   async #get(url: URL, family: string, signal: AbortSignal): Promise<FetchResult> {
     const cached = this.#cache.get(url.href);
-    const result = await exchange(url, cached ? conditions(cached) : {}, this.#policy, this.#limits, signal);
+    const result = await exchange(url, cached ? conditions(cached) : {}, this.#policy, this.#limits, {
+      family,
+      signal,
+    });
     const { status, headers, delayMs } = result;
     if (result.reply) return this.#cacheResult(url, family, result, result.reply, reuseOf(status, headers, delayMs));
     const reuse = cached && validated(cached, headers, delayMs);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { type EgressOptions, EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
+import { EgressDenied } from "../../src/egress/denied.ts";
+import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";
 

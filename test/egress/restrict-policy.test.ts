@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { EgressDenied, egressPolicy } from "../../src/egress/policy.ts";
+import { EgressDenied } from "../../src/egress/denied.ts";
+import { egressPolicy } from "../../src/egress/policy.ts";
 import { restrictPolicy, requireNamed } from "../../src/egress/restrict-policy.ts";
 
 const PUBLIC_ADDRESS = "93.184.216.34";

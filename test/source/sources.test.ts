@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, it, type TestContext } from "node:test";
 
-import { EgressDenied, type EgressPolicy } from "../../src/egress/policy.ts";
+import { EgressDenied } from "../../src/egress/denied.ts";
+import type { EgressPolicy } from "../../src/egress/policy.ts";
 import { type FetchedSource, Sources } from "../../src/source/fetch.ts";
 import { allowing, assertProblem, CACHING, FREE, LIMITS, problemOf } from "./fetching.ts";
 import { serveHttp } from "./servers.ts";

@@ -15,6 +15,7 @@ export function egressLink(
         return inFlight.size;
       },
       get: (run) => inFlight.get(run)?.listener ?? null,
+      familyOf: (run) => inFlight.get(run)?.family ?? "",
       any: () => inFlight.any,
     },
     get waitingBytes() {

@@ -28,7 +28,7 @@ export class GuestRun {
   readonly timeoutMs: number | null;
   /** Its code, if the builder may have to make JavaScript from texts of it. */
   submitted: Code | null = null;
-  /** The token family that the builder works for. */
+  /** The token family of its caller, whose shares of the builder and of the network it uses. */
   family = "";
   /** Whether the guest has asked for JavaScript of its texts. */
   hasAsked = false;

@@ -146,10 +146,8 @@ export class Guest implements FrameTarget {
     const known = this.codes.use(code);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
     const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
-    if (this.#transformText && !known.isCompiled && mayNeedTransform(code)) {
-      guestRun.submitted = code;
-      guestRun.family = family;
-    }
+    guestRun.family = family;
+    if (this.#transformText && !known.isCompiled && mayNeedTransform(code)) guestRun.submitted = code;
     const id = this.inFlight.add(guestRun);
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
