@@ -1,4 +1,4 @@
-import { cp, mkdir, rm } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, rm } from "node:fs/promises";
 import path from "node:path";
 
 /** The extension of every program: `.js` in the build, `.ts` in a checkout that runs as it is. */
@@ -15,18 +15,22 @@ export function threadProgram(folder: string, name: string): string {
 }
 
 /**
- * Copies the build into a folder that the service's user can read, for a service in a folder of root, such as `/root`. A thread that has
+ * Copies the build into a folder that the service's user will own, for a service in a folder of root, such as `/root`. A thread that has
  * ended starts again, and its program is read again then.
  *
- * @param folder absolute; the service's user can reach it
+ * @param folder absolute; the service's user can reach it, and must become the owner of the copy
  * @returns removes the copy
  */
 export async function copyThreadPrograms(folder: string): Promise<AsyncDisposable> {
   const target = path.join(folder, "program");
   if (EXTENSION === ".js") {
     await rm(target, { recursive: true, force: true });
-    await mkdir(target, { mode: 0o755 });
+    await mkdir(target, { mode: 0o700 });
     await cp(import.meta.dirname, target, { recursive: true, filter: isProgram });
+    // Closed to other users, as all in a data folder, and as the doctor requires.
+    for (const file of [target, ...(await readdir(target)).map((name) => path.join(target, name))]) {
+      await chmod(file, file === target ? 0o700 : 0o600);
+    }
     copies = target;
   }
   return { [Symbol.asyncDispose]: () => rm(target, { recursive: true, force: true }) };

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { it } from "node:test";
 
+import { examineDataFolder } from "../../src/doctor/data-folder.ts";
 import { makeHome, NO_WALL, startService } from "./service.ts";
 
 const skip = process.getuid!() === 0 ? false : "only root can start a service that becomes another user";
@@ -50,6 +51,8 @@ it("a service whose program lies in a folder of root does all that it does elsew
   await using open = await makeHome();
   const service = await startService(NO_WALL, { ...open, program: path.join(closed, "dist/main.js") });
   try {
+    const { state, proof } = await examineDataFolder(service.data, null);
+    assert.equal(state, "held", proof);
     const document = await service.request("GET", "/openapi.json", { token: null });
     assert.match(document.text, /^\{"openapi":"3\.1/);
     const body =
