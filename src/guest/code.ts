@@ -2,25 +2,28 @@ import type { CodeMessage } from "../wire/code-message.ts";
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import type { CacheOrder } from "../wire/package-message.ts";
+import { absentHint } from "./absent-hints.ts";
 import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";
-import { contextHint, contextMember, isOfContext } from "./context-hints.ts";
+import { contextHint } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
+import { betterHint, emptyHint, type EmptyResult } from "./empty-result.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { packagesOf, type Packages } from "./packages.ts";
 import { withBody } from "./parse-body.ts";
+import { promiseHint } from "./promise-hints.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
 import { probablyUsesContext } from "./scope-context.ts";
 import { beforeSend, send } from "./service-link.ts";
 import type { Shape } from "./shapes/shape.ts";
-import { nearMember, sourceHint } from "./source-hints.ts";
+import { sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { fileNameHint } from "./syntax-hints.ts";
@@ -28,7 +31,6 @@ import { isTampered } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
 
 const NativePromise = Promise;
-const { isNaN } = Number;
 const Bytes = Uint8Array;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
@@ -109,42 +111,17 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
-  betterHint(hint: Emptied, run: Run): Emptied | null {
-    if (hint.hint === "number") return this.emptyHint(NaN, run) ?? hint;
-    if (hint.hint !== "undefinedText") return hint;
-    this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    const { nothing, joinsTexts } = this.#emptyHints;
-    if (nothing === "environment") return { hint: nothing, path: "" };
-    return joinsTexts ? hint : null;
+  betterHint(hint: Emptied, value: unknown, run: Run): Emptied | null {
+    return betterHint(this.#result(run), hint, value);
   }
 
   emptyHint(value: unknown, run: Run): Emptied | null {
-    const shape = this.#shape;
-    const isNothing = value === undefined || value === null || isNaN(value);
-    // The run has reported these.
-    if (shape === null && this.#parsed?.hint) return null;
-    if (shape === null && value === undefined && (this.#parsed?.unreturned?.() ?? null) !== null) return null;
-    const arrow = value === undefined ? (shape?.unreturned?.() ?? null) : null;
-    if (arrow !== null) return { hint: arrow, path: "" };
+    return emptyHint(this.#result(run), value);
+  }
+
+  #result(run: Run): EmptyResult {
     this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    const { nothing, empty, member, unawaited, printed, declared } = this.#emptyHints;
-    if (unawaited) {
-      const { variable, member: read, call } = unawaited;
-      return { hint: "unawaited", path: `.${variable}.${read}.${call}` };
-    }
-    const ofContext = value === undefined && member?.ofContext ? contextMember(member, run) : null;
-    if (ofContext) return ofContext;
-    const hint = isNothing ? nothing : empty;
-    if (hint) return { hint, path: "" };
-    if (value !== undefined) return null;
-    if (this.#emptyHints.hasLoneReturn) return { hint: "loneReturn", path: "" };
-    if (member && isOfContext(member)) return null;
-    if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, this.#texts.main)}` };
-    if (shape !== null) return null;
-    const line = printed();
-    if (line !== null) return { hint: "printed", path: `[${line}]` };
-    const last = declared();
-    return last && { hint: "declared", path: `.${last.name}.line${last.line}` };
+    return { run, text: this.#texts.main, parsed: this.#parsed, shape: this.#shape, hints: this.#emptyHints };
   }
 
   explain(fault: FaultMessage, run: Run): FaultMessage {
@@ -154,6 +131,8 @@ export class Code {
     const located = this.#texts.located(fault);
     const { main } = this.#texts;
     const hint =
+      absentHint(main, located, run) ??
+      promiseHint(main, located) ??
       fault.hint ??
       this.#shape?.hintOf?.(fault) ??
       contextHint(main, fault) ??

@@ -1,3 +1,4 @@
+import { absentText } from "../wire/absent-text.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 import type { Emptied } from "./emptied.ts";
 import { nearName } from "./near-name.ts";
@@ -29,7 +30,7 @@ export function contextHint(text: string, { code, error }: FaultMessage): string
     if (member === undefined) return undefined;
     const read = String.raw`\s*(?:\.\s*${member}(?![\w$])|\[\s*["']${member}["'])`;
     const kept = new RegExp(String.raw`\.(secrets|params)\.([A-Za-z_]\w{0,63})${read}`).exec(text);
-    if (kept) return keptHint(kept[1]!, kept[2]!);
+    if (kept) return absentText(kept[1] as "secrets" | "params", kept[2]!);
     for (let index = 0; index < NO_MEMBERS.length; index += 1) {
       const { names, hint } = NO_MEMBERS[index]!;
       if (new RegExp(String.raw`\b(?:context|ctx)\.(?:${names})${read}`).test(text)) return hint;
@@ -94,8 +95,4 @@ export function contextMember({ of, name }: ReadMember, run: Run): Emptied | nul
   // Only a text of JSON has members that may be meant by context.data.
   if (part === "data" && !/^\s*[{[]/.test(body)) return null;
   return { hint: "textBody", path: `.${part}.${name}` };
-}
-
-function keptHint(member: string, name: string): string {
-  return `The run has no ${member}.${name}. A task or a token sets it: {"${member}": {"${name}": "..."}} in PUT /api/tasks/{container}/{name} or POST /api/tokens.`;
 }

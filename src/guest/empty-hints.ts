@@ -1,6 +1,10 @@
 import type { ResultHint } from "../wire/result-hints.ts";
+import { missingOfBody } from "./missing-return.ts";
+import { SILENT_CALLBACK } from "./promise-hints.ts";
+import { type ResponseMember, responseMember } from "./response-member.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
+import { hasLateCallback, usedPromise } from "./used-promise.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -38,8 +42,16 @@ export interface EmptyHints {
   readonly member: { readonly of: string; readonly name: string; readonly ofContext: boolean } | null;
   /** A member of a promise that the text reads without `await`. */
   readonly unawaited: UnawaitedMember | null;
+  /** An async function whose promise the text uses like a value. */
+  readonly usedPromise: string | null;
+  /** A member that the text reads of the Response of `fetch`, and that no Response has. */
+  readonly responseMember: ResponseMember | null;
+  /** Whether a callback of the text probably runs after the result. */
+  readonly hasLateCallback: boolean;
   /** The line of a call of `console` that ends the text. */
   readonly printed: () => number | null;
+  /** Whether the text, as a body, returns a value on some paths only. */
+  readonly missing: () => "noReturn" | "noReturnPath" | null;
   /** The declaration that ends the text. */
   readonly declared: () => Declared | null;
   /** Whether the text joins texts and values, and does not have the word undefined itself. */
@@ -55,6 +67,7 @@ function nothingOf(text: string): ResultHint | null {
   if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";
+  if (SILENT_CALLBACK.test(text)) return "arrow";
   return FOR_EACH_VALUE.test(text) ? "forEachValue" : null;
 }
 
@@ -63,7 +76,11 @@ const NONE: EmptyHints = {
   empty: null,
   member: null,
   unawaited: null,
+  usedPromise: null,
+  responseMember: null,
+  hasLateCallback: false,
   printed: () => null,
+  missing: () => null,
   declared: () => null,
   joinsTexts: false,
   hasLoneReturn: false,
@@ -74,13 +91,18 @@ export function emptyHintsOf(text: string): EmptyHints {
   try {
     if (text.length > MAX_CHARACTERS) return NONE;
     let line: number | null | undefined;
+    let missing: "noReturn" | "noReturnPath" | null | undefined;
     let last: Declared | null | undefined;
     return {
       nothing: nothingOf(text),
       empty: FOR_EACH.test(text) ? "forEach" : null,
       member: memberOf(text),
       unawaited: unawaitedMember(text),
+      usedPromise: usedPromise(text),
+      responseMember: responseMember(text),
+      hasLateCallback: hasLateCallback(text),
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
+      missing: () => (missing === undefined ? (missing = missingOfBody(text)) : missing),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
       joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
       hasLoneReturn: LONE_RETURN.test(text),

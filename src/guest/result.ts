@@ -58,7 +58,7 @@ function deliver(run: Run, value: unknown): void {
     const json = jsonOf(value);
     const emptied = emptiedIn(value, json);
     if (emptied) {
-      const hint = emptied.path === "" ? run.code.betterHint(emptied, run) : emptied;
+      const hint = run.code.betterHint(emptied, value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
     } else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
       const hint = run.code.emptyHint(value, run);

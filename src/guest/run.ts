@@ -56,7 +56,7 @@ export interface Enterable {
   /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
   emptyHint(value: unknown, run: Run): Emptied | null;
   /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
-  betterHint(hint: Emptied, run: Run): Emptied | null;
+  betterHint(hint: Emptied, value: unknown, run: Run): Emptied | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */

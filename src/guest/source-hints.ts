@@ -1,8 +1,8 @@
+import { absentText } from "../wire/absent-text.ts";
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { noMemberHint } from "./context-hints.ts";
 import { distance } from "./missing-module.ts";
 import { nearName } from "./near-name.ts";
-import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -89,11 +89,7 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, hasT
     if (error.name === "SyntaxError")
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return (
-      ofFunction(text, error) ??
-      ofPromise(text, error) ??
-      ofMissing(text, error, before, hasText ? parameterOf(text) : null)
-    );
+    return ofFunction(text, error) ?? ofMissing(text, error, before, hasText ? parameterOf(text) : null);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
@@ -151,27 +147,6 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 
-/** A Response whose member `data` is read, as of axios. */
-const DATA_OF_FETCH = /\b(?:const|let|var)\s*\{\s*data\s*\}\s*=\s*await\s+fetch\(/;
-
-/** Returns the hint for a value that is missing because a promise or a Response was read like its result. */
-function ofPromise(text: string, { message }: ErrorMessage): string | undefined {
-  if (!NO_OBJECT.test(message)) return undefined;
-  if (DATA_OF_FETCH.test(text)) return "A Response has no data: write const data = await (await fetch(url)).json().";
-  const unawaited = unawaitedMember(text);
-  if (!unawaited || !isRead(text, unawaited, NO_OBJECT.exec(message)![2]!)) return undefined;
-  const { variable, member, call } = unawaited;
-  return `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...).`;
-}
-
-/** Whether the text reads this member of the member of the promise. */
-function isRead(text: string, { variable, member, call }: UnawaitedMember, name: string): boolean {
-  if (variable === call) return false;
-  return new RegExp(
-    String.raw`(?<![\w$.])${escaped(variable)}\s*\.\s*${escaped(member)}\s*\.\s*${escaped(name)}(?![\w$])`,
-  ).test(text);
-}
-
 /** Returns the names of the context: `context`, `ctx` and the only parameter of a function that is the code. */
 function parameterOf(text: string): readonly string[] {
   const [, bare, inBrackets] =
@@ -196,6 +171,8 @@ function ofMissing(
   const last = /\.([A-Za-z_$][\w$]{0,63})\s*\??\.\s*$/.exec(before)?.[1];
   const near = last === undefined || whole !== undefined || is === "null" ? "" : nearMember(last, text);
   if (near !== "") return `The value has no ${last}: did you mean ${near.slice(1)}?`;
+  if (what === null && new RegExp(String.raw`\bbody\s*:\s*\{[^}]*\b${escaped(member ?? "")}\b`).test(text))
+    return dataHint("context.body");
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
   const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
   if (of !== undefined && lost !== undefined && contexts!.includes(of)) {
@@ -213,13 +190,11 @@ function dataHint(expression: string): string | undefined {
     return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}} or caisson run --input, or as the body of a named task.';
   }
   const [, owner, name] = /(?:^|\.)(query|data|params|headers|env)\.([\w$]+)$/.exec(expression) ?? [];
-  if (expression.startsWith("process.env.")) {
-    return "process.env has no variables of yours: use context.params and context.secrets of a task or a token.";
-  }
+  if (expression.startsWith("process.env.")) return absentText("env", expression.slice("process.env.".length));
   if (owner === "env")
     return `env has the params and the secrets of the task or the token, and no ${name}. A task has no bindings.`;
-  if (owner === "query") return `The query has no ${name}: send it in the URL, as ?${name}=..., or test it first.`;
-  if (owner === "data") return `context.data has no ${name}: it has the query and the members of the body.`;
+  if (owner === "query") return absentText("query", name!);
+  if (owner === "data") return absentText("data", name!);
   if (owner !== undefined) return `${owner} has no ${name}: test it first.`;
   if (/^(?:context|ctx)\.[\w$]+$/.test(expression)) {
     return "The context has context.data for the query and the members of the body, context.body, context.query, context.headers, context.params and context.secrets.";

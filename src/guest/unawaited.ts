@@ -1,3 +1,5 @@
+import { withoutTexts } from "./without-texts.ts";
+
 /** A member of a promise that a text reads without `await`: `r.status` after `const r = fetch(url)`. */
 export interface UnawaitedMember {
   /** The name of the variable that holds the promise; that of the function if none holds it. */
@@ -24,7 +26,8 @@ const OF_PROMISE = /^(?:then|catch|finally|constructor|toString|valueOf|hasOwnPr
  * Finds a variable that holds the promise of `fetch`, of an async function of the text, or of a method such as `json` of an awaited
  * `fetch`, and of which the text reads a member that a promise does not have. The text uses the variable in no other way.
  */
-export function unawaitedMember(text: string): UnawaitedMember | null {
+export function unawaitedMember(source: string): UnawaitedMember | null {
+  const text = withoutTexts(source);
   const [, read] = READ_OF_CALL.exec(text) ?? [];
   if (read !== undefined && isAsync(text, "fetch")) return { variable: "fetch", member: read, call: "fetch" };
   const held = new RegExp(HELD.source, "g");
@@ -34,12 +37,29 @@ export function unawaitedMember(text: string): UnawaitedMember | null {
     const [, variable, owner, call] = found;
     const isPromise = owner === undefined ? isAsync(text, call!) : READS.test(call!) && isResponse(text, owner);
     const member = isPromise ? memberRead(text, variable!) : null;
-    if (member !== null) return { variable: variable!, member, call: call! };
+    if (member !== null)
+      return { variable: variable!, member, call: owner === undefined ? call! : `${owner}.${call!}` };
+  }
+  return partOfPromise(text);
+}
+
+/** Names that are taken from what a call returned: `const { a } = load()`. */
+const TAKEN = /\b(?:const|let|var)\s+\{\s*([A-Za-z_$][\w$]{0,63})\b[^{}]{0,300}\}\s*=\s*([A-Za-z_$][\w$]{0,63})\s*\(/g;
+
+function partOfPromise(text: string): UnawaitedMember | null {
+  const taken = new RegExp(TAKEN.source, "g");
+  let left = MAX_VARIABLES;
+  for (let found = taken.exec(text); found && left > 0; found = taken.exec(text)) {
+    left -= 1;
+    const member = found[1]!;
+    const call = found[2]!;
+    if (isAsync(text, call)) return { variable: call, member, call };
   }
   return null;
 }
 
-function isAsync(text: string, name: string): boolean {
+/** Whether a text has an async function of this name, or uses `fetch` of Node. */
+export function isAsync(text: string, name: string): boolean {
   const own = escaped(name);
   const isDeclared = new RegExp(
     String.raw`\basync\s+function\s*${own}\s*\(|\b(?:const|let|var)\s+${own}\s*=\s*async\b`,
@@ -70,6 +90,6 @@ function memberRead(text: string, variable: string): string | null {
   return declarations === 1 ? member : null;
 }
 
-function escaped(name: string): string {
+export function escaped(name: string): string {
   return name.replaceAll("$", "\\$");
 }

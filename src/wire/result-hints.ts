@@ -11,7 +11,10 @@ import { uncurry } from "./uncurry.ts";
  * object. `forEachValue` is the value of forEach, `headerCase` a header whose name has capital letters, and `assigned` a context that was
  * given an answer as a member. `declared` is code that ends with a declaration, `mapped` a list of which all items are undefined,
  * `emitter` an emitter of events, such as a socket or a stream of Node, and `undefinedText` a text with a value that is undefined.
- * `braces` is an arrow function whose body looks like an object, and `loneReturn` a `return` whose value begins in the next line. The others are values of which JSON keeps nothing.
+ * `braces` is an arrow function whose body looks like an object, and `loneReturn` a `return` whose value begins in the next line. `absent` is a
+ * value that the code reads from the environment or the context, and that the run does not have. `noReturn` is a function without a
+ * `return` of a value, and `noReturnPath` one that returns a value in some cases only. `lateCallback` is a result that was sent before a
+ * callback of the code filled it, `usedPromise` a promise that is used like a value, and `responseMember` a member that no Response has. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -52,6 +55,12 @@ export const RESULT_HINTS = [
   "undefinedText",
   "braces",
   "loneReturn",
+  "absent",
+  "noReturn",
+  "noReturnPath",
+  "lateCallback",
+  "usedPromise",
+  "responseMember",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

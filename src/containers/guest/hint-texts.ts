@@ -1,3 +1,4 @@
+import { absentText, isAbsentSource } from "../../wire/absent-text.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
 
 /** Returns the hint for code that returned nothing, although its last statement has a value. */
@@ -48,12 +49,23 @@ const OF_NAMES = {
   },
   textBody: ([part, name]: readonly string[]) =>
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
-  unawaited: ([variable, member, call]: readonly string[]) =>
-    variable === call
+  unawaited: ([variable, member, ...calls]: readonly string[]) => {
+    const call = calls.join(".");
+    return variable === call
       ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
-      : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`,
+      : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`;
+  },
   declared: ([name = "", line = ""]: readonly string[]) =>
     `The code returned nothing: its last statement, in line ${line.replace(/\D/g, "")}, declares ${name}. Put return ${name} after it.`,
+  usedPromise: ([call]: readonly string[]) =>
+    `${call}(...) returns a promise, and the code uses it like a value: put await before ${call}(...).`,
+  responseMember: ([member, variable]: readonly string[]) =>
+    variable === undefined
+      ? `A Response has no ${member}: write const data = await (await fetch(url)).json(), and read data.${member}.`
+      : member === "data"
+        ? `${variable} is a Response, which has no data: write const data = await ${variable}.json().`
+        : `${variable} is a Response, which has no ${member}: write const data = await ${variable}.json(), and read data.${member}.`,
+  absent: ([source = "", name = ""]: readonly string[]) => absentText(isAbsentSource(source) ? source : "params", name),
   printed: ([line = ""]: readonly string[]) =>
     `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
 } as const;
@@ -76,8 +88,14 @@ const OTHER = {
   arrow: "The function returned nothing: between the braces of an arrow function, put return before its last value.",
   forEach:
     "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",
+  noReturn: "The function returned nothing, so the result is null: put return before the value that is the result.",
+  noReturnPath:
+    "The code returned nothing this time, so the result is null: it returns a value in other cases only. Put a return with a value at its end, too.",
+  lateCallback:
+    "The result was sent before a callback of the code ran: put await before the promise. For a timer or another callback, await new Promise((resolve) => ...), and call resolve(value) in the callback.",
   environment: "process.env has no variables of yours: use context.params and context.secrets of a task or a token.",
-  promiseText: "The result has the text [object Promise]: await the promise before you add it to a text.",
+  promiseText:
+    "The result has the text [object Promise]: await the promise before you add it to a text. For a list of promises, await Promise.all(list).",
   objectText:
     "The result has the text of an object, such as [object Object]: add JSON.stringify(value) to a text instead of the value.",
   responseText:

@@ -3,6 +3,7 @@ import { types } from "node:util";
 import { uncurry } from "../../wire/uncurry.ts";
 import { contextOf } from "../context.ts";
 import { CodeFault } from "../faults.ts";
+import { missingReturn } from "../missing-return.ts";
 import { answer } from "../result.ts";
 import { unreturnedArrow } from "../unreturned.ts";
 import { callbackShape } from "./callback.ts";
@@ -73,10 +74,12 @@ function mayReadArguments(source: string): boolean {
 /** The shape of a function whose returned value is the result. */
 function valueShape(fn: Submitted, needsContext: boolean): Shape {
   let unreturned: ReturnType<typeof unreturnedArrow> | undefined;
+  let returns: ReturnType<typeof missingReturn> | undefined;
   return {
     needsContext,
     answersBy: "value",
     unreturned: () => (unreturned === undefined ? (unreturned = unreturnedArrow(sourceOf(fn))) : unreturned),
+    returns: () => (returns === undefined ? (returns = missingReturn(sourceOf(fn))) : returns),
     run: needsContext ? (run) => answer(run, fn(contextOf(run))) : (run) => answer(run, fn()),
   };
 }

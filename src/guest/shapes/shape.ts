@@ -12,6 +12,8 @@ export interface Shape {
   run: (run: Run) => void;
   /** What a function that returned nothing may have meant to return: its last statement, or the object that its braces look like. Never throws. */
   unreturned?: () => "arrow" | "braces" | null;
+  /** Whether a function that returned nothing has no return of a value, or not on each path; null if neither is known. Never throws. */
+  returns?: () => "noReturn" | "noReturnPath" | null;
   /** Returns a hint of one sentence for a fault that a wrong calling convention explains. Never throws. */
   hintOf?: (fault: FaultMessage) => string | undefined;
 }

@@ -1,0 +1,113 @@
+import { type AbsentSource, absentText } from "../wire/absent-text.ts";
+import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
+import { absentReads } from "./absent-reads.ts";
+import type { Emptied } from "./emptied.ts";
+import type { MemberRead } from "./member-reads.ts";
+import type { Run } from "./run.ts";
+
+const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
+const NO_PARTS = /^Cannot destructure property '.{1,64}' of '(.{1,100})' as it is undefined\.$/s;
+const NO_LIST = /^(.{1,100}?) is not (?:iterable|a function or its return value is not iterable)/s;
+/** Errors of the language that name parts of the code, so that a name in them is no name of a value. */
+const OF_LANGUAGE = /^Cannot |^Unexpected | is not (?:defined|a function|a constructor|iterable)/;
+/** Errors for a value that is undefined, or that was made from one. */
+const OF_VALUE =
+  /^Invalid URL$|^Failed to parse URL|\bundefined\b|\bNaN\b|^Invalid (?:array length|time value|count value|date)|must (?:be|have)|is required/;
+/** How code states that a value is absent. */
+const STATES_ABSENCE =
+  /\b(?:missing|requires?d?|must|not (?:set|found|given|provided|configured|defined)|undefined|empty|needs?|needed|expected|provide|unset|no|set|without)\b/i;
+/** Shorter names occur in texts by chance. */
+const MIN_NAME = 3;
+
+/** Returns the hint for an error whose cause probably is a value that the run does not have, or undefined. Never throws. */
+export function absentHint(text: string, { code, error, at }: FaultMessage, run: Run): string | undefined {
+  try {
+    if ((code !== "task_threw" && code !== "task_error") || !error) return undefined;
+    const absent = absentReads(text, run);
+    if (absent.length === 0) return undefined;
+    const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
+    const cause = causeOf(error, absent, line, text);
+    return cause && absentText(cause.source, cause.name);
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return undefined;
+  }
+}
+
+function causeOf(
+  { message, cause, input }: ErrorMessage,
+  absent: readonly MemberRead[],
+  line: string,
+  text: string,
+): MemberRead | undefined {
+  const member = OF_UNDEFINED.exec(message)?.[1];
+  if (member !== undefined) return absent.find((read) => readsMember(line === "" ? text : line, read, member));
+  const whole = NO_PARTS.exec(message)?.[1] ?? NO_LIST.exec(message)?.[1];
+  if (whole !== undefined) return absent.find((read) => isCalled(read, whole));
+  const told = cause ? `${message} ${cause.message}` : message;
+  if (OF_LANGUAGE.test(message)) return undefined;
+  const named = absent.find(({ source, name }) => isNamed(told, source, name));
+  if (named) return named;
+  if (!OF_VALUE.test(told)) return undefined;
+  const untested = absent.filter(({ isTested }) => !isTested);
+  const inLine = untested.find((read) => hasWord(line, read.name) || hasWord(line, read.variable));
+  if (inLine) return inLine;
+  // The text that was parsed, if Node gives it.
+  const isGiven = typeof input === "string" && !/\bundefined\b|^$/.test(input);
+  return isGiven ? undefined : untested[0];
+}
+
+/** Whether a text reads a member of the absent value, in front of which only its name or its variable stands. */
+function readsMember(text: string, { name, variable }: MemberRead, member: string): boolean {
+  const own = variable === null ? escaped(name) : `(?:${escaped(name)}|${escaped(variable)})`;
+  const read = String.raw`(?<![\w$])${own}(?:["']\])?\s*(?:\??\.\s*|\[\s*["']?)${escaped(member)}(?![\w$])`;
+  return new RegExp(read).test(text);
+}
+
+function isCalled({ name, variable }: MemberRead, expression: string): boolean {
+  if (expression === variable) return true;
+  return expression.endsWith(`.${name}`) || (variable === null && expression === "undefined");
+}
+
+/** Whether an error that the code made is about a value of this name. */
+function isNamed(message: string, source: AbsentSource, name: string): boolean {
+  if (name.length < MIN_NAME || !hasWord(message, name)) return false;
+  const isOwnName = source === "env" || source === "secrets" || source === "binding";
+  return (isOwnName && /[A-Z]/.test(name)) || STATES_ABSENCE.test(message);
+}
+
+/** Which kind of empty result the absent value should explain. */
+export type EmptyKind = "nothing" | "number" | "text" | "members" | "list";
+
+/** Returns the hint for a result that probably is empty because of a value that the run does not have, or null. Never throws. */
+export function absentResult(text: string, run: Run, kind: EmptyKind): Emptied | null {
+  try {
+    const absent = absentReads(text, run).filter(({ isTested }) => !isTested);
+    if (absent.length === 0) return null;
+    const ends = kind === "nothing" ? returnedTexts(text) : text;
+    const cause = absent.find(
+      (read) =>
+        (kind === "nothing" && read.source === "env") || hasWord(ends, read.name) || hasWord(ends, read.variable),
+    );
+    return cause ? { hint: "absent", path: `.${cause.source}.${cause.name}` } : null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
+}
+
+/** Returns the parts of a text that may be the result: what follows `return` or an arrow, and the last line. */
+function returnedTexts(text: string): string {
+  const parts = text.match(/\breturn\b[^;\n]*|=>\s*[^{;\n][^;\n]*/g) ?? [];
+  const lines = text.trimEnd().split("\n");
+  // A cut statement at the end of a line goes on in the next ones, which the last line often ends.
+  return `${parts.join("\n")}\n${lines.length === 1 && parts.length > 0 ? "" : (lines[lines.length - 1] ?? "")}`;
+}
+
+function hasWord(text: string, word: string | null): boolean {
+  return word !== null && text !== "" && new RegExp(String.raw`(?<![\w$])${escaped(word)}(?![\w$])`).test(text);
+}
+
+function escaped(name: string): string {
+  return name.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&");
+}

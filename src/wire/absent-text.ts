@@ -1,0 +1,29 @@
+/** The source of a value that code may read. A `binding` is a member of the `env` of a fetch handler. */
+export type AbsentSource = "env" | "secrets" | "params" | "query" | "data" | "body" | "binding";
+
+export function isAbsentSource(text: string): text is AbsentSource {
+  return /^(?:env|secrets|params|query|data|body|binding)$/.test(text);
+}
+
+/** Returns the hint for a value that the code reads and the run does not have: what sets it, and how the code reads it. */
+export function absentText(source: AbsentSource, name: string): string {
+  switch (source) {
+    case "env":
+      return `process.env has no variables of yours, so process.env.${name} is undefined. ${setsSecret(name)} The code then reads context.secrets.${name}. For values that are not secret, use context.params and context.query.`;
+    case "binding":
+      return `env has the params and the secrets of the task or the token, and no ${name}. ${setsSecret(name)} A task has no other bindings.`;
+    case "secrets":
+    case "params":
+      return `The run has no ${source}.${name}. A task or a token sets it: {"${source}": {"${name}": "..."}} in PUT /api/tasks/{container}/{name} or POST /api/tokens.`;
+    case "query":
+      return `The query has no ${name}: send it in the URL, as ?${name}=..., or test it first.`;
+    case "data":
+      return `context.data has no ${name}: it has the query and the members of the body. Send ?${name}=... in the URL, or JSON with the member ${name} as the body; with the code, send {"code": "...", "data": {"${name}": ...}}.`;
+    default:
+      return `The body has no ${name}: send it as a member of the JSON body, or test it first.`;
+  }
+}
+
+function setsSecret(name: string): string {
+  return `A task or a token sets it as a secret: {"secrets": {"${name}": "..."}} in PUT /api/tasks/{container}/{name} or POST /api/tokens.`;
+}
