@@ -1,7 +1,7 @@
 import { once } from "node:events";
 
 import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, MAX_HEAD_BYTES, REGISTRY_HOST } from "../bundler/build-messages.ts";
-import { type Egress, NO_EGRESS } from "../egress/gateway.ts";
+import { type Egress, NO_EGRESS } from "../egress/egress.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess, Sandbox } from "../sandbox/sandbox.ts";
 import { answerOf } from "./guest-answer.ts";

@@ -2,7 +2,7 @@ import { codeOf } from "../containers/guest/code-table.ts";
 import { collectStream } from "../containers/guest/collect-stream.ts";
 import type { GuestLimits } from "../containers/guest/guest-limits.ts";
 import { Guest } from "../containers/guest/guest.ts";
-import type { Egress } from "../egress/gateway.ts";
+import type { Egress } from "../egress/egress.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess } from "../sandbox/sandbox.ts";
 import type { RunContext } from "../wire/messages.ts";

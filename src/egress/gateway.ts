@@ -1,13 +1,9 @@
-import type { Duplex } from "node:stream";
-
-import { type EgressCounts, egressCounts } from "../telemetry/egress-counts.ts";
 import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
 import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wire/messages.ts";
 import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
 import { EgressDenied } from "./denied.ts";
 import {
-  type EgressLimits,
   GUEST_PARTS,
   LINGER_MS,
   MAX_OPENS,
@@ -16,27 +12,15 @@ import {
   MAX_UNSENT_BYTES,
   MAX_WAITING_BYTES,
 } from "./egress-limits.ts";
+import type { Egress } from "./egress.ts";
 import { denial, failure, RUN_IS_OVER } from "./faults.ts";
+import { PORTS_USED } from "./local-ports.ts";
 import { Lookups } from "./lookups.ts";
 import { parseOpen, parseWindow } from "./parse-requests.ts";
 import { Stream, type StreamOwner } from "./peer-stream.ts";
-import { type CheckedAddress, type EgressPolicy, egressPolicy } from "./policy.ts";
+import type { CheckedAddress, EgressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
 import { restrictPolicy, type NetClaim } from "./restrict-policy.ts";
-
-/** The network access that all guests share. */
-export interface Egress {
-  readonly policy: EgressPolicy;
-  readonly limits: EgressLimits;
-  /** The maximum number of connections of all guests. Each connection takes a file descriptor of the service. */
-  readonly maxConnections: number;
-  readonly counts: EgressCounts;
-  /**
-   * Returns a stream of this process for a name that only the guests of this egress have, or null for any other name. Only the egress
-   * of builders has it.
-   */
-  readonly inside?: (host: string, port: number) => Duplex | null;
-}
 
 /** The gateway's view of its guest. */
 export interface GuestLink {
@@ -245,7 +229,10 @@ export class Gateway implements StreamOwner {
     try {
       const inside = this.#egress.inside?.(message.host, message.port) ?? null;
       if (inside) return stream.join(inside);
-      stream.dial(await this.#resolve(message, stream), message.port);
+      const addresses = await this.#resolve(message, stream);
+      const hold = this.#egress.ports.take(stream.opener.family, addresses, message.port);
+      if (hold === null) throw new EgressDenied(message.host, "limit", PORTS_USED);
+      stream.dial(hold, message.port);
     } catch (error) {
       if (error instanceof EgressDenied) this.#refusals.add(stream.opener, message, error.reason);
       stream.fail(failure(error, message));
@@ -280,12 +267,4 @@ const UNUSED_CONNECTION: NetworkFault = {
   code: "ECONNRESET",
   errno: -104,
   syscall: "read",
-};
-
-/** The egress of guests without network access: it refuses every request with an explanation. */
-export const NO_EGRESS: Egress = {
-  policy: egressPolicy({ mode: "none", allow: [] }),
-  limits: { connections: 1, bytes: 0, timeMs: 1_000 },
-  maxConnections: 1,
-  counts: egressCounts(),
 };

@@ -1,21 +1,15 @@
-import { connect, isIPv6, Socket } from "node:net";
+import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 import { formatDuration } from "../units.ts";
 import { bytesFrame, textFrame } from "../wire/frames.ts";
-import {
-  DATA_BYTES,
-  DATA_FRAME_COST_BYTES,
-  type NetworkFault,
-  type OpenedMessage,
-  TO_GUEST,
-  WINDOW_BYTES,
-} from "../wire/messages.ts";
+import { DATA_BYTES, DATA_FRAME_COST_BYTES, type NetworkFault, TO_GUEST, WINDOW_BYTES } from "../wire/messages.ts";
 import type { Budget } from "./budgets.ts";
 import { CONNECT_MS, FLUSH_MS } from "./egress-limits.ts";
 import { type Attempt, denial, failure, timedOut } from "./faults.ts";
-import type { CheckedAddress } from "./policy.ts";
+import type { PortHold } from "./local-ports.ts";
 import { routeTo } from "./route.ts";
+import { endsOf } from "./stream-ends.ts";
 
 /** The functions that a stream uses of its gateway. */
 export interface StreamOwner {
@@ -59,10 +53,13 @@ export class Stream {
   readonly #timeMs: number;
   readonly #owner: StreamOwner;
   #socket: Duplex | null = null;
+  #ports: PortHold | null = null;
   #isOpen = false;
   /** Whether the guest receives no more frames of this stream. */
   #isDetached = false;
   #ended = false;
+  /** Whether this side ended its data before the peer did. */
+  #endedFirst = false;
   /** The bytes that the guest may still send. */
   #sendWindow = WINDOW_BYTES;
   /** The bytes that the peer took and that were not yet added to the guest's window. */
@@ -94,13 +91,17 @@ export class Stream {
   }
 
   /** Connects to the first address that answers. */
-  dial(addresses: readonly CheckedAddress[], port: number): void {
-    if (this.#isDetached) return;
-    const route = routeTo(addresses, port, CONNECT_MS);
+  dial(hold: PortHold, port: number): void {
+    if (this.#isDetached) return hold.release(false);
+    this.#ports = hold;
+    const route = routeTo(hold.addresses, port, CONNECT_MS);
     const options = { ...route, allowHalfOpen: true, noDelay: true, highWaterMark: READ_AHEAD_BYTES };
     const socket = connect(options);
     this.#socket = socket;
-    socket.on("connect", () => this.#open(socket));
+    socket.on("connect", () => {
+      hold.connected(socket.remoteAddress);
+      this.#open(socket);
+    });
     socket.on("error", (error) => this.fail(failure(error, this.attempt)));
     socket.on("close", () => this.#release());
   }
@@ -146,6 +147,7 @@ export class Stream {
   end(): void {
     const socket = this.#mustTakeMore();
     this.#ended = true;
+    this.#endedFirst = !socket.readableEnded;
     socket.end();
   }
 
@@ -257,12 +259,10 @@ export class Stream {
     this.#isDetached = true;
     clearTimeout(this.#timer ?? undefined);
     this.#abandoned?.abort();
+    this.#ports?.release(this.#isOpen && (this.#endedFirst || !this.#socket!.readableEnded));
     this.#owner.gone(this);
   }
 }
-
-/** The ends of a stream within this process. */
-const NOWHERE = { remoteAddress: "0.0.0.0", remotePort: 0, localPort: 0, remoteFamily: "IPv4" };
 
 const BROKEN: NetworkFault = {
   message: "read ECONNRESET",
@@ -273,18 +273,4 @@ const BROKEN: NetworkFault = {
 
 function isConnecting(socket: Duplex): boolean {
   return socket instanceof Socket && socket.connecting;
-}
-
-/** Returns the addresses that the guest's socket shows. It hides the local address, which belongs to the host. */
-function endsOf(stream: Duplex): OpenedMessage {
-  const socket = stream instanceof Socket ? stream : NOWHERE;
-  const localAddress = isIPv6(socket.remoteAddress ?? "") ? "::" : "0.0.0.0";
-  return {
-    remoteAddress: socket.remoteAddress ?? "",
-    remotePort: socket.remotePort ?? 0,
-    remoteFamily: socket.remoteFamily ?? "",
-    localAddress,
-    localPort: socket.localPort ?? 0,
-    localFamily: socket.remoteFamily ?? "",
-  };
 }

@@ -7,7 +7,7 @@ import { probeGuests } from "../containers/guest/probe.ts";
 import type { TransformText } from "../containers/guest/transform-texts.ts";
 import { Pool } from "../containers/pool.ts";
 import { Watchdog } from "../containers/watch/watchdog.ts";
-import { type Egress, NO_EGRESS } from "../egress/gateway.ts";
+import { type Egress, NO_EGRESS } from "../egress/egress.ts";
 import type { SandboxOptions } from "../sandbox/local-sandbox.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { refuseOpenWall, testWall } from "../sandbox/self-test/self-test.ts";

@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
-import type { Egress } from "../egress/gateway.ts";
-import { type EgressPolicy, egressPolicy } from "../egress/policy.ts";
+import type { Egress } from "../egress/egress.ts";
+import { LocalPorts } from "../egress/local-ports.ts";
+import { egressPolicy } from "../egress/policy.ts";
 import { Sources } from "../source/fetch.ts";
 import { egressCounts } from "../telemetry/egress-counts.ts";
 
@@ -16,15 +17,16 @@ export function openEgress(config: Config, maxConnections: number, ownPorts: () 
     limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
     maxConnections,
     counts: egressCounts(),
+    ports: new LocalPorts(),
   };
 }
 
 /** Returns the fetcher of `task_url`. */
-export function openSources(config: Config, policy: EgressPolicy): Sources {
+export function openSources(config: Config, { policy, ports }: Egress): Sources {
   const { codeLimit: maxBytes, taskUrlLimit: urlMaxLength } = config;
   return new Sources(
     policy,
-    { ...FETCHING, maxBytes, urlMaxLength },
+    { ...FETCHING, maxBytes, urlMaxLength, ports },
     { maxFreshMs: config.taskUrlCacheTime, maxBytes: config.taskUrlCache, maxEntries: config.taskUrlCacheEntries },
   );
 }

@@ -250,7 +250,7 @@ async function wire(
     restarts,
     containers,
     packages,
-    sources: openSources(config, egress.policy),
+    sources: openSources(config, egress),
     records,
     nodes,
     log,

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
+import type { LocalPorts } from "../egress/local-ports.ts";
 import type { EgressPolicy } from "../egress/policy.ts";
 import { notCode } from "../wire/not-code.ts";
 import { dial, type DialAsker } from "./dial.ts";
@@ -14,6 +15,8 @@ export interface ExchangeLimits {
   readonly connectMs: number;
   /** The maximum number of bytes after decompression. It stops endless bodies and decompression bombs. */
   readonly maxBytes: number;
+  /** The local ports, which fetches share with tasks. */
+  readonly ports: LocalPorts;
 }
 
 /** The answer of a URL: code, or a redirect to it. */
@@ -49,7 +52,7 @@ export async function exchange(
   limits: ExchangeLimits,
   asker: DialAsker,
 ): Promise<ExchangeResult> {
-  const { socket, addresses } = await dial(url, policy, limits.connectMs, asker);
+  const { socket, addresses } = await dial(url, policy, limits, asker);
   const sentMs = performance.now();
   const response = await requestHead(url, socket, conditions);
   const { headers } = response;

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 
 import type { GuestLimits } from "../../src/containers/guest/guest-limits.ts";
 import { Guest } from "../../src/containers/guest/guest.ts";
-import type { Egress } from "../../src/egress/gateway.ts";
+import type { Egress } from "../../src/egress/egress.ts";
 import type { GuestExit, GuestProcess, GuestStatus, Priority } from "../../src/sandbox/sandbox.ts";
 import { bytesFrame, FrameReader, textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";

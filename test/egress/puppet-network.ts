@@ -4,7 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import type { TestContext } from "node:test";
 
 import type { Guest } from "../../src/containers/guest/guest.ts";
-import type { Egress } from "../../src/egress/gateway.ts";
+import type { Egress } from "../../src/egress/egress.ts";
+import { LocalPorts } from "../../src/egress/local-ports.ts";
 import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";
 import type { NetClaim } from "../../src/egress/restrict-policy.ts";
 import { egressCounts } from "../../src/telemetry/egress-counts.ts";
@@ -32,6 +33,7 @@ export interface NetworkOptions extends Partial<EgressOptions> {
   names?: Record<string, readonly (readonly string[])[]>;
   limits?: Partial<Egress["limits"]>;
   maxConnections?: number;
+  localPorts?: LocalPorts;
   net?: NetClaim;
 }
 
@@ -48,7 +50,15 @@ export interface Network {
 
 /** Creates a guest with network access whose other end the test controls. */
 export async function openNetwork(t: TestContext, options: NetworkOptions = {}): Promise<Network> {
-  const { names = {}, ports: reachable = [], limits, maxConnections = 1_000, net = null, ...rest } = options;
+  const {
+    names = {},
+    ports: reachable = [],
+    limits,
+    maxConnections = 1_000,
+    localPorts = new LocalPorts(),
+    net = null,
+    ...rest
+  } = options;
   const dnsQueries: string[] = [];
   const hosts = ["127.0.0.1", ...Object.keys(names)];
   const egress: Egress = {
@@ -66,6 +76,7 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
     limits: { connections: 64, bytes: 256 * MIB, timeMs: 60_000, ...limits },
     maxConnections,
     counts: egressCounts(),
+    ports: localPorts,
   };
   const { guest, puppet } = await makeGuest(t, {}, egress);
   // As the watchdog does: without ticks the service stops reading a guest that has sent many requests.

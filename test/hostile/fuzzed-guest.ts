@@ -5,7 +5,7 @@ import { type Code, codeOf } from "../../src/containers/guest/code-table.ts";
 import type { RunListener } from "../../src/containers/guest/guest-run.ts";
 import { Guest } from "../../src/containers/guest/guest.ts";
 import type { TransformText } from "../../src/containers/guest/transform-texts.ts";
-import type { Egress } from "../../src/egress/gateway.ts";
+import type { Egress } from "../../src/egress/egress.ts";
 import type { GuestExit, GuestProcess } from "../../src/sandbox/sandbox.ts";
 import { textFrame } from "../../src/wire/frames.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-import type { Egress } from "../../src/egress/gateway.ts";
+import type { Egress } from "../../src/egress/egress.ts";
+import { LocalPorts } from "../../src/egress/local-ports.ts";
 import { egressPolicy } from "../../src/egress/policy.ts";
 import { egressCounts } from "../../src/telemetry/egress-counts.ts";
 
@@ -29,6 +30,7 @@ export async function openFuzzedNetwork(): Promise<FuzzedNetwork> {
       limits: { connections: 2, bytes: 2_000, timeMs: 60_000 },
       maxConnections: 100,
       counts: egressCounts(),
+      ports: new LocalPorts(),
     },
     [Symbol.asyncDispose]: async () => {
       server.close();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 
+import { LocalPorts } from "../../src/egress/local-ports.ts";
 import { type EgressPolicy, egressPolicy } from "../../src/egress/policy.ts";
 import type { ProblemCode } from "../../src/error-codes.ts";
 import { Problem } from "../../src/errors.ts";
@@ -16,6 +17,7 @@ export const LIMITS: FetchLimits = {
   maxBytes: 10_000,
   maxRedirects: 3,
   urlMaxLength: 2_048,
+  ports: new LocalPorts(),
 };
 
 export const CACHING: ReplyCaching = { maxFreshMs: 60_000, maxBytes: 2 ** 20, maxEntries: 100 };

@@ -1,4 +1,5 @@
-import { type Egress, Gateway, NO_EGRESS } from "../../egress/gateway.ts";
+import { type Egress, NO_EGRESS } from "../../egress/egress.ts";
+import { Gateway } from "../../egress/gateway.ts";
 import type { NetClaim } from "../../egress/restrict-policy.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Priority } from "../../sandbox/sandbox.ts";

@@ -1,4 +1,4 @@
-import type { Egress } from "../../egress/gateway.ts";
+import type { Egress } from "../../egress/egress.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Sandbox } from "../../sandbox/sandbox.ts";
 import type { GuestLimits } from "./guest-limits.ts";
