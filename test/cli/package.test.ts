@@ -46,7 +46,8 @@ function npx(...words: readonly string[]): ReturnType<typeof spawnSync> {
 }
 
 async function withService(action: (url: string) => void): Promise<void> {
-  const words = ["--no-install", "caisson", "serve", "--port", "0"];
+  // The first run of TypeScript computes for seconds if the machine is busy with other tests.
+  const words = ["--no-install", "caisson", "serve", "--port", "0", "--block-limit", "20s"];
   const service: ChildProcess = spawn("npx", words, { cwd: folder, env: ENVIRONMENT, detached: true });
   const ended = once(service, "exit");
   let printed = "";
