@@ -20,6 +20,7 @@ import {
 } from "./definition.ts";
 import { membersOf } from "./members-of-version.ts";
 import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
+import { OpenChanges, type Progress } from "./open-changes.ts";
 import type { StoredVersion, TaskStore } from "./store.ts";
 import { type TaskCode, unpacked } from "./task-code.ts";
 import { hasPackages, lockOfTask, packagesOfTask, type TaskPackages, type WantedPackages } from "./task-packages.ts";
@@ -79,8 +80,7 @@ export class Tasks {
   readonly #tokens: Tokens;
   readonly #options: TasksOptions;
   readonly #nowMs: () => number;
-  /** The number of changes of a task whose packages are built. */
-  readonly #building = new Map<string, number>();
+  readonly #open = new OpenChanges();
   readonly #reader: TaskReader;
   readonly #writer: TaskWriter;
 
@@ -122,15 +122,20 @@ export class Tasks {
    * Creates a task, or changes the members of the request and keeps the rest. Secrets are deleted if their code changes. A task
    * whose token has ended is created again. A task stays below its token if nothing changes.
    *
+   * @param progress shows the build, and takes that the client has its answer
    * @throws {Problem} `request_invalid` with all faults, `token_forbidden` if the only faults are excesses over the calling token,
    * `quota_exceeded`, `token_limited`, `precondition_failed`, `store_unavailable`, and the errors of `check`.
    */
-  async put(at: TaskRef, input: unknown, by: Caller, condition: Condition, check?: CodeCheck): Promise<Changed> {
-    return await this.#change(at, readTaskRequest(input, this.#options.codeLimit), by, {
-      condition,
-      mayBeUnchanged: true,
-      check,
-    });
+  async put(
+    at: TaskRef,
+    input: unknown,
+    by: Caller,
+    condition: Condition,
+    check?: CodeCheck,
+    progress: Progress = { isBuilding: false, isAnswered: false },
+  ): Promise<Changed> {
+    const read = readTaskRequest(input, this.#options.codeLimit);
+    return await this.#change(at, read, by, { condition, mayBeUnchanged: true, check, progress });
   }
 
   /**
@@ -156,7 +161,8 @@ export class Tasks {
     const members = membersOf(before, stored.code, by.claims);
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
-    return (await this.#change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock })).task;
+    const progress = { isBuilding: false, isAnswered: false };
+    return (await this.#change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock, progress })).task;
   }
 
   /** Returns a stored version with its code, which is null if it is fetched. @throws {Problem} `not_found` */
@@ -183,8 +189,8 @@ export class Tasks {
   }
 
   /** Whether the packages of a task are built, after which it will be published. */
-  isBuilding({ container, name }: TaskRef): boolean {
-    return this.#building.has(`${container}/${name}`);
+  isBuilding(at: TaskRef): boolean {
+    return this.#open.isBuilding(at);
   }
 
   /** Returns how the token of a task has ended. Both may be true. @throws {Problem} `store_unavailable` when that is unknown. */
@@ -203,13 +209,22 @@ export class Tasks {
     return noSuchTask(await this.near(at));
   }
 
-  /** Ends a task, its token and its secrets. @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable` */
-  async remove({ container, name }: TaskRef, by: Caller, condition: Condition): Promise<Task> {
+  /**
+   * Ends a task, its token and its secrets. A change whose client has its answer, and whose packages are still being built, is not
+   * published afterwards, also if it would have created the task.
+   *
+   * @throws {Problem} `not_found`, `precondition_failed`, `store_unavailable`
+   */
+  async remove(at: TaskRef, by: Caller, condition: Condition): Promise<Task> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const before = await this.find(container, name);
+      const before = await this.find(at.container, at.name);
       condition(before?.etag ?? null);
-      if (!before) throw await this.missing({ container, name });
-      if (!(await this.#store.remove(container, name, before.etag))) continue;
+      if (!before) {
+        this.#open.deleted(at);
+        throw await this.missing(at);
+      }
+      if (!(await this.#store.remove(at.container, at.name, before.etag))) continue;
+      this.#open.deleted(at);
       this.#options.packages.pin(before, null);
       await this.#writer.retire(before, by);
       return before;
@@ -228,41 +243,40 @@ export class Tasks {
     return stored;
   }
 
-  async #change(
-    at: TaskRef,
-    read: ReadTask,
-    by: Caller,
-    {
-      condition,
-      mayBeUnchanged,
-      kept = null,
-      check,
-    }: { condition: Condition; mayBeUnchanged: boolean; kept?: Lock | null; check?: CodeCheck | undefined },
-  ): Promise<Changed> {
+  async #change(at: TaskRef, read: ReadTask, by: Caller, how: ChangeOptions): Promise<Changed> {
+    const { condition, mayBeUnchanged, kept = null, check, progress } = how;
+    const open = this.#open.begin(at, progress);
     let isCounted = false;
     let checked: string | null = null;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const { definition, change, before, wanted } = await this.#define(at, read, by, condition, kept);
-      const { newest, active } = before;
-      const isSame = active !== null && mayBeUnchanged && changesNothing(change, active);
-      if (isSame && hasPackages(active, wanted)) return { task: active, change: "none", dropped: [] };
-      // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
-      // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
-      if (!isCounted) await this.#options.admitIssue(by);
-      isCounted = true;
-      const lock = wanted && (await this.#lock(at, wanted, by));
-      const isGiven = isCodeGiven(read.members) || wanted !== null || active?.lock != null;
-      if (check && change.code && change.sha256Of !== checked && isGiven) await check(change.code, lock);
-      checked = change.sha256Of;
-      if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
-      const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
-      this.#requireValid(by);
-      const record = await this.#writer.write(at, definition, lock, before, by);
-      if (record === null) continue;
-      this.#options.packages.pin(at, lock);
-      return { task: this.#reader.parsed(record), change: newest ? "changed" : "made", dropped };
+    try {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const { definition, change, before, wanted } = await this.#define(at, read, by, condition, kept);
+        const { newest, active } = before;
+        const isSame = active !== null && mayBeUnchanged && changesNothing(change, active);
+        if (isSame && hasPackages(active, wanted)) return { task: active, change: "none", dropped: [] };
+        // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
+        // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
+        if (!isCounted) await this.#options.admitIssue(by);
+        isCounted = true;
+        const lock = wanted && (await this.#lock(wanted, by, progress));
+        const isGiven = isCodeGiven(read.members) || wanted !== null || active?.lock != null;
+        if (check && change.code && change.sha256Of !== checked && isGiven) await check(change.code, lock);
+        checked = change.sha256Of;
+        if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
+        const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
+        this.#requireValid(by);
+        open.attempt(newest?.etag ?? null);
+        const record = await this.#writer.write(at, definition, lock, before, by);
+        if (record === null) continue;
+        const task = this.#reader.parsed(record);
+        open.stored(task.etag);
+        this.#options.packages.pin(at, lock);
+        return { task, change: newest ? "changed" : "made", dropped };
+      }
+      throw contended();
+    } finally {
+      open.end();
     }
-    throw contended();
   }
 
   /**
@@ -304,17 +318,24 @@ export class Tasks {
   }
 
   /** Builds the packages of a task that is about to be stored. */
-  async #lock({ container, name }: TaskRef, wanted: WantedPackages, by: Caller): Promise<Lock> {
-    const task = `${container}/${name}`;
-    this.#building.set(task, (this.#building.get(task) ?? 0) + 1);
+  async #lock(wanted: WantedPackages, by: Caller, progress: Progress): Promise<Lock> {
+    progress.isBuilding = true;
     try {
       return await lockOfTask(wanted, by, this.#options.packages);
     } finally {
-      const left = this.#building.get(task)! - 1;
-      if (left === 0) this.#building.delete(task);
-      else this.#building.set(task, left);
+      progress.isBuilding = false;
     }
   }
+}
+
+interface ChangeOptions {
+  readonly condition: Condition;
+  /** Whether a change that changes nothing leaves the task as it is. */
+  readonly mayBeUnchanged: boolean;
+  /** The lock of the version to which the task is rolled back. */
+  readonly kept?: Lock | null;
+  readonly check?: CodeCheck | undefined;
+  readonly progress: Progress;
 }
 
 /** A task after a change that is not stored yet. */

@@ -144,12 +144,14 @@ export async function putTask(call: Call, what: TaskPut, dependencies: ApiDepend
   const { ref, members, by, condition } = what;
   // The connection of the client may have ended when the packages are built.
   const changer = { claims: by.claims, quotaFamily: by.quotaFamily, client: proxies.clientOf(call.env.incoming) };
+  const progress = { isBuilding: false, isAnswered: false };
   const put = async (): Promise<Put> => {
     let isParsed = true;
     const check = codeCheck(ref, by, dependencies);
-    const changed = await tasks.put(ref, members, by, condition, async (code, lock) => {
+    const checkOnce: CodeCheck = async (code, lock) => {
       isParsed = await check(code, lock);
-    });
+    };
+    const changed = await tasks.put(ref, members, by, condition, checkOnce, progress);
     const { task, change } = changed;
     // A PUT that changes nothing is not limited by a rate, so it must not add lines to the log.
     if (change !== "none") await auditTask(call, dependencies, `task ${change}`, task, changer);
@@ -158,7 +160,8 @@ export async function putTask(call: Call, what: TaskPut, dependencies: ApiDepend
   const work = put();
   const late = Promise.withResolvers<null>();
   const onLate = (): void => {
-    if (!tasks.isBuilding(ref)) return;
+    if (!progress.isBuilding) return;
+    progress.isAnswered = true;
     late.resolve(null);
     work.catch((error: unknown) => log.pino.info({ ...ref, err: error }, "a task was not published after its build"));
   };
