@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 
+import { nearest } from "../nearest.ts";
 import { EXAMPLES } from "./examples.ts";
 import { OF_CODE, OTHER_COMMANDS, OTHER_SUBCOMMANDS } from "./other-commands.ts";
 
@@ -70,6 +71,8 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   if (command.name() === "run" && OF_CODE.test(flag)) {
     return "code receives params and secrets of its task or token: caisson tasks deploy --param, --secret";
   }
+  if (flag === "--token" || flag === "--api-key" || flag === "--key")
+    return "the token is in the variable CAISSON_TOKEN, or caisson login stores it: a flag would show it to other users of the machine";
   if (flag !== word && has(flag)) return `${flag} takes no value`;
   // Commander has a guess.
   if (text.includes("Did you mean")) return null;
@@ -119,6 +122,11 @@ function commandMeant(command: Command, text: string, word: string): string {
   if (Object.hasOwn(other, word)) return `${fact}; ${other[word]}\n`;
   const guessed = /^\(Did you mean (?:one of )?(\w+)/.exec(guess ?? "")?.[1];
   if (guessed?.[0] === word[0] && guessed !== undefined) return text;
+  const near = isTop ? null : nearest(word, Object.keys(other));
+  if (near !== null) return `${fact}; ${other[near]}\n`;
+  const list = command.commands.find((each) => each.name() === "list");
+  const takesContainer = list?.registeredArguments.some((each) => each.name() === "container");
+  if (list && takesContainer && /^[\w@.-]+$/.test(word)) return `${fact}; for a container: ${pathOf(list)} ${word}\n`;
   const names = command.commands.map((each) => each.name()).join(", ");
   return isTop ? `${fact}; the commands are ${names}\n` : `${fact}\n`;
 }

@@ -71,12 +71,18 @@ function ofExport(exported: unknown): Outcome {
   throw shapeFault(main);
 }
 
+const NO_SERVER =
+  "No client can connect to a task: export default { fetch(request) { ... } }, or export the listener with three parameters, (context, req, res).";
+
 /** Makes the fault for an object without a shape. Other runtimes call exports by name; the hint shows the form for caisson. */
 function shapeFault(main: object): CodeFault {
   const name = Object.keys(main).find((key) => /^[\w$]{1,64}$/.test(key) && isFunction(main, key));
   if (name !== undefined && isClass(main, name)) {
     const detail = `the code exports the class ${name}, and a run needs something to call`;
     return new CodeFault("code_shape", detail, { hint: classHint((main as Record<string, object>)[name]!) });
+  }
+  if (isFunction(main, "listen") && isFunction(main, "on")) {
+    throw new CodeFault("code_shape", "the code exports a server", { hint: NO_SERVER });
   }
   const more = name === undefined ? "" : `, but with ${name}`;
   const other = name === undefined ? undefined : otherHandler(name);

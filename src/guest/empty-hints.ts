@@ -1,4 +1,5 @@
 import type { ResultHint } from "../wire/result-hints.ts";
+import { hasLostLines } from "./grammar-hints.ts";
 import { missingOfBody } from "./missing-return.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
 import { type ResponseMember, responseMember } from "./response-member.ts";
@@ -32,6 +33,9 @@ const OWN_CONTEXT = /\b(?:const|let|var|function|class)\s+(?:context|ctx)\b/;
 const LONE_RETURN =
   /(?:[{;]|(?<=[^\s)])(?<!\belse)\s*\n)[ \t]*return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
 
+/** A comment that hides a statement. */
+const HIDDEN = /\/\/.*(?:\b(?:return|const|let|var|await|export)\b|=>)/;
+
 /** What a text is likely to have meant if its result is empty. */
 export interface EmptyHints {
   /** For null or nothing. */
@@ -56,6 +60,8 @@ export interface EmptyHints {
   readonly declared: () => Declared | null;
   /** Whether the text joins texts and values, and does not have the word undefined itself. */
   readonly joinsTexts: boolean;
+  /** Whether the text probably lost its line breaks, so that a comment hides the rest. */
+  readonly hasLostLines: boolean;
   /** Whether a line ends after `return`, and what follows it cannot run, so it probably is the value. */
   readonly hasLoneReturn: boolean;
 }
@@ -83,6 +89,7 @@ const NONE: EmptyHints = {
   missing: () => null,
   declared: () => null,
   joinsTexts: false,
+  hasLostLines: false,
   hasLoneReturn: false,
 };
 
@@ -105,6 +112,7 @@ export function emptyHintsOf(text: string): EmptyHints {
       missing: () => (missing === undefined ? (missing = missingOfBody(text)) : missing),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
       joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
+      hasLostLines: HIDDEN.test(text) && hasLostLines(text),
       hasLoneReturn: LONE_RETURN.test(text),
     };
   } catch {

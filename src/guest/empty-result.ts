@@ -63,6 +63,7 @@ export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, valu
   if (inPlace === "noReturn") return { hint: inPlace, path: "" };
   if (value !== null && hints.hasLateCallback) return { hint: "lateCallback", path: "" };
   if (value !== undefined) return null;
+  if (shape === null && hints.hasLostLines) return { hint: "lostLines", path: "" };
   if (hints.hasLoneReturn) return { hint: "loneReturn", path: "" };
   if (member && isOfContext(member)) return null;
   if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, text)}` };

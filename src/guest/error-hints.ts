@@ -11,7 +11,8 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
     hint: 'Use `export default { fetch(request) { return new Response("hi") } }` instead of a listener.',
   },
   {
-    pattern: /^(?:document|window|alert|prompt|localStorage|sessionStorage|XMLHttpRequest|\$) is not defined/,
+    pattern:
+      /^(?:document|window|self|location|history|alert|prompt|confirm|localStorage|sessionStorage|indexedDB|caches|XMLHttpRequest|Image|Audio|FileReader|DOMParser|HTMLElement|requestAnimationFrame|jQuery|\$) is not defined/,
     hint: "There is no page here: the code runs in Node, which has fetch, URL and the node: modules.",
   },
   {
@@ -64,6 +65,10 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   {
     pattern: /^Failed to parse URL from |^Invalid URL$/,
     hint: "Give the full URL, such as https://example.com/api/users: a task has no page to which a path could be relative.",
+  },
+  {
+    pattern: /^(?:res|response) is not defined/,
+    hint: "The result of the code is its answer: return the value, or return new Response(body, { status, headers }).",
   },
   { pattern: /^sleep is not defined/, hint: "Use await new Promise((resolve) => setTimeout(resolve, ms))." },
   { pattern: /^Worker is not defined/, hint: 'Use `import { Worker } from "node:worker_threads"`.' },

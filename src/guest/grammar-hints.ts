@@ -1,3 +1,5 @@
+import { builtinModules } from "node:module";
+
 import { nearName } from "./near-name.ts";
 import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
@@ -11,6 +13,7 @@ const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch
 const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
 /** A longer line is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_LINE = 16 * 1024;
+const builtins = new Set(builtinModules);
 const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
 /** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */
@@ -24,19 +27,58 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
       return "A try needs catch (error) { ... } or finally { ... } after its block.";
     if (/^[ \t]*import\s*\*\s*from\b/m.test(text) && /'from'/.test(message))
       return 'Name what * stands for: import * as name from "module".';
-    if (/does not provide an export named/.test(message))
-      return "Import a name that the module exports, or export the name there.";
+    const [, module, name] = /module '(.{1,100})' does not provide an export named '(.{1,64})'/.exec(message) ?? [];
+    if (name !== undefined) return exportHint(module!, name);
+    if (message.startsWith("Illegal break")) return "break is valid only in a loop or a switch: return ends the code.";
+    if (message.startsWith("Illegal continue")) return "continue is valid only in a loop.";
     if (hasLostLines(text)) return LOST_LINES;
     const wrong = wrongExport(text, position);
     if (wrong !== null) return wrong;
     if (!position) return undefined;
     const at = offsetOf(text, position);
+    if (message.startsWith("Missing initializer in const")) return initializerHint(text.slice(at));
+    if (message.startsWith("Missing initializer in destr"))
+      return "A pattern needs a value: const { name } = value. Check that each bracket before it is closed.";
+    if (touches(text, at)) return LOST_LINES;
     const scanned = scanTokens(text.slice(0, at));
     return hintAt(text, at, message, scanned);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
+}
+
+function exportHint(module: string, name: string): string {
+  const bare = module.replace(/^node:/, "");
+  if (name === bare || name === bare.split("/")[0])
+    return `Import the module without braces: import ${name} from "${module}".`;
+  const known: unknown = builtins.has(bare) ? process.getBuiltinModule(`node:${bare}`) : null;
+  const names = known === null ? [] : Object.keys(known as object);
+  const near = names.includes(name.replace(/Sync$/, "")) ? name.replace(/Sync$/, "") : nearName(name, names);
+  if (near !== null) return `Did you mean ${near}?`;
+  return "Import a name that the module exports, or export the name there.";
+}
+
+const UNQUOTED = /^[ \t]*import[ \t]+([\w$]{1,64}|\{[^{}\n]{1,200}\})[ \t]+from[ \t]+([\w./@-]{1,100})[ \t]*;?[ \t]*$/m;
+
+/** Returns the hint for an import whose module is not in quotes, or null. */
+export function unquotedHint(text: string): string | null {
+  const [, names, module] = UNQUOTED.exec(text) ?? [];
+  return names === undefined ? null : `Write the name of the module in quotes: import ${names} from "${module}".`;
+}
+
+function initializerHint(rest: string): string {
+  if (/^\s*[\w$]*\s*==/.test(rest)) return "Write = instead of == to give a value.";
+  return "Give the const a value, or declare the variable with let.";
+}
+
+/** A statement begins with one of these words. */
+const STATEMENT = /^(?:const|let|var|return|import|export|function|class|async|for|while|if|switch|throw|try|await)\b/;
+
+/** Whether a statement begins behind the end of another one in the same line of a text of one line, as without line breaks. */
+function touches(text: string, at: number): boolean {
+  if (text.length > MAX_LINE || /[\r\n]/.test(text.trimEnd()) || !STATEMENT.test(text.slice(at))) return false;
+  return /[\w"'`\])}](?: {2,}|\t+)?$/.test(text.slice(Math.max(0, at - 80), at));
 }
 
 /** An export that is none of the language, nor of TypeScript. Its line begins with it, as no JavaScript does. */
@@ -60,13 +102,17 @@ const LOST_LINES =
   "The text has one line only, as curl sends a file with -d or --data: send it with --data-binary @task.js, which keeps the line breaks.";
 
 /** Whether the text looks like several lines whose line breaks were removed: a comment swallows the rest, or statements touch. */
-function hasLostLines(text: string): boolean {
+export function hasLostLines(text: string): boolean {
   if (text.length > MAX_LINE || /[\r\n]/.test(text.trimEnd())) return false;
-  return /[\w;)}] *\/\/ *\w/.test(text) || /[\w"')\]](?:const|let|var|return|import|export) [\w{$]/.test(text);
+  if (/[\w;(){},[\]] *(?<!:)\/\/ *\w/.test(text)) return true;
+  return /[\w"')\]](?:const|let|var|return|import|export) [\w{$]|\d(?:for|if|while|switch) ?\(|\d(?:function|async|class) /.test(
+    text,
+  );
 }
 
-function hintAt(text: string, at: number, message: string, { tokens, open }: Scanned): string | undefined {
+function hintAt(text: string, at: number, message: string, { tokens, open, isWhole }: Scanned): string | undefined {
   const rest = text.slice(at);
+  if (/^\d+[A-Za-z_$]/.test(rest)) return "A name cannot begin with a digit.";
   const last = tokens[tokens.length - 1];
   const inner = open[open.length - 1];
   if (/^#(?!!)/.test(rest) && !/(?:[.\w$]|\bin\s*)$/.test(text.slice(0, at)))
@@ -74,10 +120,15 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
   if (rest.startsWith("/*") && !rest.includes("*/")) return "The comment that begins here has no */ at its end.";
   if (/^["']/.test(rest)) return `The text that begins here has no ${rest[0]} at its end, in the same line.`;
   const isEnd = rest.trim() === "" || /^Unexpected end of input|^Unterminated template/.test(message);
+  if (message.startsWith("Missing } in template") && inner) return notClosed(text, inner);
+  const surplus = isEnd && !isWhole && last ? surplusAfter(text, last.at + last.text.length) : null;
+  if (surplus !== null) return surplus;
   if (isEnd && inner !== undefined) return notClosed(text, inner);
   if (isEnd) return "The code ends in the middle of a statement.";
   const part = partHint(rest, last, inner, tokens, open.length);
   if (part !== null) return part;
+  if (/^[)\]}]/.test(rest) && inner && last?.text === "," && PAIRS[inner.text] !== rest[0])
+    return `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
   const near = last?.kind === "word" && !KEYWORDS.includes(last.text) ? nearName(last.text, KEYWORDS) : null;
   if (near !== null) return `Did you mean ${near}?`;
   const word = /^[A-Za-z]+/.exec(rest)?.[0] ?? "";
@@ -87,6 +138,14 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
     if (isParameter(tokens, inner)) return notClosed(text, open[open.length - 2]!);
     if (isObject(tokens, inner)) return notClosed(text, inner);
   }
+  if (
+    rest[0] === ";" &&
+    inner?.text === "{" &&
+    isObject(tokens, inner) &&
+    last?.text === "}" &&
+    !/^;\s*[\w$"']+\s*:/.test(rest)
+  )
+    return `${notClosed(text, inner).slice(0, -1)} before this ;.`;
   if (rest[0] === ";" && inner?.text === "{" && isObject(tokens, inner))
     return "Separate the members of an object by commas.";
   if (/^[;)\]}]/.test(rest) && last?.kind === "mark" && OPERATOR.test(last.text))
@@ -100,6 +159,8 @@ function hintAt(text: string, at: number, message: string, { tokens, open }: Sca
       ? `Nothing opens this ${rest[0]}.`
       : `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
   }
+  const separator = separatorHint(rest, last, inner, tokens);
+  if (separator !== null) return separator;
   if (word === "yield" || last?.text === "yield")
     return "yield is valid only in a function*, such as function* numbers() { yield 1 }.";
   return undefined;
@@ -146,8 +207,67 @@ function openCase(tokens: readonly Token[], depth: number): string | null {
   return null;
 }
 
+/** Returns the hint for a bracket behind an offset that closes no other, or null. */
+function surplusAfter(text: string, from: number): string | null {
+  const [bracket] = /^\s*([)\]}])/.exec(text.slice(from))?.slice(1) ?? [];
+  if (bracket === undefined) return null;
+  const line = text.slice(0, text.indexOf(bracket, from)).split("\n").length;
+  return `Nothing opens the ${bracket} in line ${line}.`;
+}
+
+const RESERVED =
+  /^(?:break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|extends|finally|for|function|if|import|in|instanceof|new|return|super|switch|this|throw|try|typeof|var|void|while|with)$/;
+
+/** Returns the hint for a value that follows another one without a comma or an operator, or for a word that is no name; or null. */
+function separatorHint(
+  rest: string,
+  last: Token | undefined,
+  inner: Token | undefined,
+  tokens: readonly Token[],
+): string | null {
+  const next = /^(?:[A-Za-z_$][\w$]{0,40}|\d[\w.]{0,20}|["'`{[])/.exec(rest)?.[0];
+  if (next === "else" && (inner === undefined || last?.text !== "{"))
+    return "This else has no if: close the block of an if before it.";
+  if (next === undefined || last === undefined) return null;
+  if (/^(?:const|let|var)$/.test(last.text) && RESERVED.test(next))
+    return `${next} is a word of the language: choose another name.`;
+  if (next === "else") return "The block before this else has no }.";
+  const name = tokens[tokens.indexOf(last) - 1];
+  const isEnd =
+    last.kind === "value" || /^[)\]}]$/.test(last.text) || (last.kind === "word" && !KEYWORDS.includes(last.text));
+  if (!isEnd || name?.text === "async") return null;
+  if (next === "{") return functionHint(last, tokens);
+  const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1];
+  const isList =
+    inner !== undefined &&
+    (inner.text === "[" ||
+      (inner.text === "(" && !/^(?:if|for|while|switch)$/.test(opener?.text ?? "")) ||
+      (inner.text === "{" && isObject(tokens, inner)));
+  if (isList) return `A comma is missing before ${next}.`;
+  return last.kind === "value" || STATEMENT.test(rest)
+    ? `A semicolon or a line break is missing before ${next}.`
+    : null;
+}
+
+/** Returns the hint for a brace after a call, as of a function without its word, or null. */
+function functionHint(last: Token, tokens: readonly Token[]): string | null {
+  if (last.text !== ")") return null;
+  for (let index = tokens.length - 1; index > 0; index -= 1) {
+    const { text, depth } = tokens[index]!;
+    if (depth !== last.depth || text !== "(") continue;
+    const name = tokens[index - 1]!;
+    if (name.kind !== "word" || tokens[index - 2]?.text === "." || KEYWORDS.includes(name.text)) return null;
+    return name.text === "fetch"
+      ? "Write export default { fetch(request) { ... } }."
+      : `Write function ${name.text}(...) { ... }.`;
+  }
+  return null;
+}
+
 function notClosed(text: string, { text: bracket, at }: Token): string {
   const line = text.slice(0, at).split("\n").length;
+  // The token of a template is its part up to the expression.
+  if (bracket.endsWith("${")) return `The \${ in line ${line} has no }.`;
   return `The ${bracket} in line ${line} has no ${PAIRS[bracket] ?? bracket}.`;
 }
 

@@ -171,6 +171,8 @@ function ofMissing(
   const last = /\.([A-Za-z_$][\w$]{0,63})\s*\??\.\s*$/.exec(before)?.[1];
   const near = last === undefined || whole !== undefined || is === "null" ? "" : nearMember(last, text);
   if (near !== "") return `The value has no ${last}: did you mean ${near.slice(1)}?`;
+  const lacking = ofRequest(before, what, is);
+  if (lacking !== undefined) return lacking;
   if (what === null && new RegExp(String.raw`\bbody\s*:\s*\{[^}]*\b${escaped(member ?? "")}\b`).test(text))
     return dataHint("context.body");
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
@@ -182,6 +184,25 @@ function ofMissing(
   if (data !== undefined) return data;
   const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
   return `${what} is ${is} here: test it first${access}.`;
+}
+
+/** Returns the hint for a part of a Request of fetch handlers that is absent, or for a variable of a bundler. */
+function ofRequest(before: string, what: string | null, is: string): string | undefined {
+  // Not a literal: the bundler of the guest refuses the words.
+  if (/^import\.meta\.env$/.test(what ?? ""))
+    return "Only bundlers such as Vite set the env of import.meta: use context.params and context.secrets of a task or a token.";
+  if (is === "null") {
+    // V8 gives the position of the dot.
+    const [, list, name] =
+      /\b(searchParams|headers)\s*\.\s*get\(\s*["']([\w-]{1,64})["']\s*\)\s*(?:\??\.\s*)?$/.exec(before) ?? [];
+    if (list === "searchParams") return absentText("query", name!);
+    return list === undefined ? undefined : `The request has no header ${name}: send it, or test it first.`;
+  }
+  const [, request, part] = /^(req|request)\.(query|params)$/.exec(what ?? "") ?? [];
+  if (request === undefined) return undefined;
+  return part === "query"
+    ? `A Request has no query: read new URL(${request}.url).searchParams.get("name").`
+    : `A Request has no params: read the path in new URL(${request}.url).pathname.`;
 }
 
 /** Returns the hint for a part of the context, or of the environment, that the run does not have. */

@@ -1,7 +1,7 @@
 import type { Loader } from "../wire/transform.ts";
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
-import { grammarHint } from "./grammar-hints.ts";
+import { grammarHint, unquotedHint } from "./grammar-hints.ts";
 import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -33,6 +33,7 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
   if (failure.message.startsWith("Cannot use import statement")) {
     const message = "this import is not valid JavaScript here";
     const hint =
+      unquotedHint(text) ??
       'Write `import name from "module"` outside of functions, or `await import("module")` inside of a function.';
     return syntaxFault(text, { ...failure, message }, hint);
   }

@@ -54,6 +54,7 @@ function missingToken(authorization: string | undefined): string {
   }
   const [, scheme] = /^([A-Za-z][A-Za-z0-9-]{0,31}) /.exec(authorization) ?? [];
   if (scheme === undefined) return "the Authorization header has no scheme in front of its value";
+  if (/^Bearer +Bearer\b/i.test(authorization)) return "the Authorization header has the word Bearer twice";
   return scheme.toLowerCase() === "bearer"
     ? `the Authorization header has more than one text after Bearer${/^Bearer +\$\(/i.test(authorization) ? "; the shell runs $(...) only in double quotes, or outside of quotes" : ""}`
     : `the Authorization header has the scheme ${scheme}, and not Bearer`;

@@ -14,7 +14,8 @@ import { uncurry } from "./uncurry.ts";
  * `braces` is an arrow function whose body looks like an object, and `loneReturn` a `return` whose value begins in the next line. `absent` is a
  * value that the code reads from the environment or the context, and that the run does not have. `noReturn` is a function without a
  * `return` of a value, and `noReturnPath` one that returns a value in some cases only. `lateCallback` is a result that was sent before a
- * callback of the code filled it, `usedPromise` a promise that is used like a value, and `responseMember` a member that no Response has. The others are values of which JSON keeps nothing.
+ * callback of the code filled it, `usedPromise` a promise that is used like a value, `responseMember` a member that no Response has, and
+ * `lostLines` code whose line breaks are lost, so that a comment hides its end. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -61,6 +62,7 @@ export const RESULT_HINTS = [
   "lateCallback",
   "usedPromise",
   "responseMember",
+  "lostLines",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -75,6 +75,12 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["containers create acme", /needs no creation/],
     ["containers stop acme", /did you mean suspend\?/],
     ["tokens delete x", /did you mean revoke\?/],
+    ["tokens crate acme", /did you mean issue\?/],
+    ["runs acme", /unknown command 'acme'; for a container: caisson runs list acme/],
+    [
+      "run README.md --token abc",
+      /unknown option '--token'; the token is in the variable CAISSON_TOKEN, or caisson login/,
+    ],
     ["packages install zod", /did you mean add\? It permits a package/],
     ["packages rm zod", /did you mean remove\?/],
     ["run hook.ts --npm zod", /unknown option '--npm'; did you mean --package\?/],

@@ -31,6 +31,10 @@ describe("an error names the fix", () => {
       /more than one text after Bearer$/,
     );
     assert.match(
+      assertProblem(await send("Bearer Bearer a"), 403, "token_missing").detail,
+      /has the word Bearer twice$/,
+    );
+    assert.match(
       assertProblem(await send("Bearer $(cat data/admin.token)"), 403, "token_missing").detail,
       /the shell runs \$\(\.\.\.\) only in double quotes/,
     );

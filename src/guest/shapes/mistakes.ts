@@ -11,9 +11,15 @@ const sourceOf = uncurry(Function.prototype as { toString: () => string }, "toSt
 const REQUEST_NAMES = ["req", "request"];
 const RESPONSE_NAMES = ["res", "resp", "response"];
 
-const ASYNC = "An async function receives only the context: return the result or a Response, or remove async.";
+const ASYNC =
+  "An async function receives only the context: return the result or a Response, or remove async. The request is in its members query, body, headers and method.";
 const TWO =
   "A function of two parameters receives (context, cb) and answers with cb(error, result). A Node handler has three parameters: (context, req, res).";
+const NO_RESPONSE =
+  "A function of two parameters receives (context, cb), and not (req, res) of Express: return the value, or return new Response(body, { status, headers }). The request is in context.query, context.body and context.headers. A Node handler has three parameters: (context, req, res).";
+/** Members of an event of AWS Lambda that a context does not have. */
+const OF_EVENT =
+  /\.(queryStringParameters|multiValueQueryStringParameters|pathParameters|requestContext|rawPath|httpMethod|isBase64Encoded|Records)\b/;
 const ORDER = "A function of three parameters receives (context, req, res), in this order.";
 const NO_CALLBACK =
   "A function of one parameter receives the context. It receives a callback if the parameter is named cb, callback, done or next.";
@@ -52,6 +58,9 @@ function hintOf(fn: Submitted, message: string): string | undefined {
   const names = parameterNames(source);
   const [first = "", second = "", third = ""] = names;
   if (first !== "" && UNDEFINED.test(message) && source.includes(`${first}.storage`)) return STORAGE;
+  const ofEvent = names.length > 1 && UNDEFINED.test(message) ? OF_EVENT.exec(source)?.[1] : undefined;
+  if (ofEvent !== undefined)
+    return `${first} is the context of caisson, and no event of AWS Lambda, so it has no ${ofEvent}: it has query, body (parsed), headers, method and url. Return the value, or return new Response(body, { status, headers }).`;
   if (isAsyncFunction(fn) && names.length > 1) {
     return UNDEFINED.test(message) || isCall(message, second) || isCall(message, third) ? ASYNC : undefined;
   }
@@ -59,7 +68,8 @@ function hintOf(fn: Submitted, message: string): string | undefined {
   if (message === `${third} is not a function`) return ORDER;
   if (REQUEST_NAMES.includes(first)) {
     if (names.length === 1) return OF_REQUEST.test(message) ? ONE : undefined;
-    if (RESPONSE_NAMES.includes(second)) return names.length === 2 ? TWO : ORDER;
+    if (RESPONSE_NAMES.includes(second))
+      return names.length === 2 ? (OF_EXPRESS.test(message) ? NO_RESPONSE : TWO) : ORDER;
   }
   return RESPONSE_NAMES.includes(third) && OF_EXPRESS.test(message) ? EXPRESS_MEMBER : undefined;
 }
