@@ -42,6 +42,7 @@ const composeFile = z.strictObject({
       tmpfs: names,
       cap_drop: names,
       security_opt: names,
+      sysctls: z.record(z.string(), z.string()).optional(),
       ports: names,
       read_only: z.boolean().optional(),
       command: z.array(z.string()).optional(),
