@@ -42,7 +42,7 @@ export function containerName(segment: string): string {
     "container_invalid",
     `${JSON.stringify(name ?? segment).slice(0, 160)} is not a valid container name`,
     {
-      hint: NAME_HINT,
+      hint: name === "{container}" ? "Put the name of your container in the place of {container}." : NAME_HINT,
     },
   );
 }

@@ -690,7 +690,16 @@ describe("a run without code", () => {
   mistakes([
     { ...run, options: { body: "return 1", headers: json }, hint: /Send code as it is as text\/javascript/ },
     { ...run, options: { body: "const a = 1;\na", headers: json }, hint: /application\/json is an envelope/ },
-    { ...run, options: { body: '{"code": "1",}', headers: json }, hint: /^The envelope is/ },
+    {
+      ...run,
+      options: { body: '{"code": "1",}', headers: json },
+      hint: /^JSON has no comma before a \}\. The envelope is/,
+    },
+    {
+      ...run,
+      options: { body: "{'code': '1'}", headers: json },
+      hint: /^JSON has names and texts in double quotes only/,
+    },
     { ...run, options: { body: '{"code": "a;\nb"}', headers: json }, hint: /a line break of the code is written \\n/ },
     { ...run, options: { json: { source: "1" } }, detail: /must be a string/, hint: /only code is required/ },
     { ...run, options: { json: { code: "1", input: {} } }, detail: /input is not .*; did you mean data\?/ },

@@ -124,6 +124,12 @@ describe("an envelope that is not sent as JSON", () => {
       assert.deepEqual([answer.status, answer.json()], [200, JSON.parse(body)]);
       assert.match(answer.headers["caisson-hint"]!, /is an envelope .*Content-Type: application\/json\.$/);
     }
+    for (const nearly of ["{'code': 'return 1'}", '{code: "return 1"}', '{"code": "() => 1",}']) {
+      assert.match((await service.run("hint", nearly)).headers["caisson-hint"] ?? "", /is an envelope/, nearly);
+    }
+    for (const other of ['{"code": 1}', "{code: 'AB'}", "{code: 'return 1', status: 2}"]) {
+      assert.equal((await service.run("hint", other)).headers["caisson-hint"], undefined, other);
+    }
     for (const other of ['{"code": 1}', '{"code": "x", "status": 2}', '{"data": "code"}']) {
       assert.equal((await service.run("hint", other)).headers["caisson-hint"], undefined, other);
     }
