@@ -18,7 +18,9 @@ export interface MutableUsage extends KeyUsage {
  * @param logs the logs in the order of the charges; `undefined` for a key that was never used
  */
 export function decide(charges: readonly Charge[], logs: readonly (CellLog | undefined)[], now: number): Decision {
-  return conclude(charges.map((charge, at) => usageBefore(charge, logs[at], now)));
+  const usage: MutableUsage[] = [];
+  for (let at = 0; at < charges.length; at++) usage.push(usageBefore(charges[at]!, logs[at], now));
+  return conclude(usage);
 }
 
 /** Returns the decision that follows from the use of all keys before the run. If it admits, adds the run to that use. */

@@ -104,7 +104,9 @@ export class Limiter {
   }
 
   #charges(container: string, subject: LimitSubject): Charge[] {
-    return [this.#containerCharge(container, subject), ...subject.tokenCharges(this.#defaults)];
+    const tokens = subject.tokenCharges(this.#defaults);
+    const own = this.#containerCharge(container, subject);
+    return tokens.length === 1 ? [own, tokens[0]!] : [own, ...tokens];
   }
 
   #containerCharge(container: string, subject: LimitSubject): Charge {

@@ -13,6 +13,8 @@ export class Journal {
   /** Keys that got their number in uncommitted frames, and in the batch. */
   #newInFile: CellLog[] = [];
   #newInBatch: CellLog[] = [];
+  /** The ids of one admission. */
+  readonly #admitted: number[] = [];
 
   readonly anchor: Anchor | undefined;
   /** Whether the file or the batch contains the anchor, and whether that is committed. */
@@ -43,9 +45,12 @@ export class Journal {
     return this.#committedBytes;
   }
 
-  admission(time: number, keys: readonly string[], logs: readonly CellLog[]): void {
+  /** @param charges have the keys of the logs */
+  admission(time: number, charges: readonly { readonly key: string }[], logs: readonly CellLog[]): void {
     this.#anchorOnce();
-    const ids = logs.map((log, at) => this.#id(keys[at]!, log));
+    const ids = this.#admitted;
+    ids.length = 0;
+    for (let at = 0; at < logs.length; at++) ids.push(this.#id(charges[at]!.key, logs[at]!));
     this.#batch.admission(time, ids);
   }
 
@@ -57,6 +62,7 @@ export class Journal {
   /** Writes the batch as one frame. @throws the system's error; the caller must then call `rollBack`. */
   write(): void {
     this.#file.append(this.#batch.take());
+    if (this.#newInBatch.length === 0) return;
     this.#newInFile.push(...this.#newInBatch);
     this.#newInBatch = [];
   }
@@ -65,7 +71,7 @@ export class Journal {
   commit(): void {
     this.#committedBytes = this.#file.bytes;
     this.#committedAnchor = this.#anchored;
-    this.#newInFile = [];
+    if (this.#newInFile.length > 0) this.#newInFile = [];
   }
 
   /** Discards the batch and removes everything written since the last commit. */
