@@ -5,17 +5,17 @@ import type { HeldBody } from "./bodies.ts";
  * every outcome gives the memory back. Code that reads the body only adds to it, and cannot forget that.
  */
 export class BodyHold {
-  #release: (() => void) | null = null;
+  #held: HeldBody | null = null;
 
   /** @returns the bytes of the body */
-  keep({ bytes, release }: HeldBody): Buffer {
-    this.#release = release;
-    return bytes;
+  keep(held: HeldBody): Buffer {
+    this.#held = held;
+    return held.bytes;
   }
 
   /** Gives the memory back. Further calls have no effect. */
   release(): void {
-    this.#release?.();
-    this.#release = null;
+    this.#held?.release();
+    this.#held = null;
   }
 }

@@ -1,15 +1,15 @@
 /** The memory that one request uses. */
 export interface Hold {
   /** Adds bytes. The share may then cut this hold itself. */
-  readonly grow: (bytes: number) => void;
+  grow(bytes: number): void;
   /**
    * Excludes the hold from cuts, because a cut would not free its memory any more.
    *
    * @returns false, without an effect, if the owner has pinned too much memory
    */
-  readonly pin: () => boolean;
+  pin(): boolean;
   /** Releases all bytes. Further calls have no effect. */
-  readonly release: () => void;
+  release(): void;
 }
 
 /**
@@ -25,10 +25,20 @@ export interface Hold {
  */
 export class FairShare {
   readonly #maxBytes: number;
+  /**
+   * Also owners without holds, which are removed together. V8 copies a Map that is filled and emptied with each request again and
+   * again.
+   */
   readonly #owners = new Map<string, Owner>();
+  readonly #changes: Changes = {
+    grow: (entry, bytes) => this.#grow(entry, bytes),
+    pin: (entry) => this.#pin(entry),
+    release: (entry) => this.#release(entry),
+  };
   #bytes = 0;
   #pinnedBytes = 0;
   #holds = 0;
+  #idleOwners = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -42,24 +52,22 @@ export class FairShare {
   /** @param cut ends the request that uses the memory; called after the share has released the hold */
   hold(name: string, cut: () => void): Hold {
     let owner = this.#owners.get(name);
-    if (!owner) this.#owners.set(name, (owner = { name, bytes: 0, pinnedBytes: 0, holds: new Set() }));
-    const entry: Entry = { bytes: 0, cut };
-    owner.holds.add(entry);
+    if (!owner) this.#owners.set(name, (owner = new Owner()));
+    else if (!owner.oldest) this.#idleOwners -= 1;
     this.#holds += 1;
-    return {
-      grow: (bytes) => {
-        if (!owner.holds.has(entry)) return;
-        entry.bytes += bytes;
-        owner.bytes += bytes;
-        this.#bytes += bytes;
-        this.#cutTheLargest();
-      },
-      pin: () => this.#pin(owner, entry),
-      release: () => this.#release(owner, entry),
-    };
+    return owner.add(new Entry(this.#changes, owner, cut));
   }
 
-  #pin(owner: Owner, entry: Entry): boolean {
+  #grow(entry: Entry, bytes: number): void {
+    if (!entry.isHeld) return;
+    entry.bytes += bytes;
+    entry.owner.bytes += bytes;
+    this.#bytes += bytes;
+    this.#cutTheLargest();
+  }
+
+  #pin(entry: Entry): boolean {
+    const { owner } = entry;
     if (!entry.cut) return true;
     const ofOwner = owner.pinnedBytes + entry.bytes;
     const ofAll = this.#pinnedBytes + entry.bytes;
@@ -81,13 +89,15 @@ export class FairShare {
       }
       if (!largest) return;
       const { cut } = largest.entry;
-      this.#release(largest.owner, largest.entry);
+      this.#release(largest.entry);
       cut!();
     }
   }
 
-  #release(owner: Owner, entry: Entry): void {
-    if (!owner.holds.delete(entry)) return;
+  #release(entry: Entry): void {
+    if (!entry.isHeld) return;
+    const { owner } = entry;
+    owner.remove(entry);
     this.#holds -= 1;
     this.#bytes -= entry.bytes;
     owner.bytes -= entry.bytes;
@@ -95,27 +105,86 @@ export class FairShare {
       this.#pinnedBytes -= entry.bytes;
       owner.pinnedBytes -= entry.bytes;
     }
-    if (owner.holds.size === 0 && this.#owners.get(owner.name) === owner) this.#owners.delete(owner.name);
+    if (!owner.oldest) this.#idle();
+  }
+
+  #idle(): void {
+    this.#idleOwners += 1;
+    if (this.#idleOwners <= MAX_IDLE_OWNERS || 2 * this.#idleOwners <= this.#owners.size) return;
+    for (const [name, { oldest }] of this.#owners) if (!oldest) this.#owners.delete(name);
+    this.#idleOwners = 0;
   }
 }
 
-interface Owner {
-  readonly name: string;
-  bytes: number;
-  /** The bytes of pinned holds, which `bytes` includes. */
-  pinnedBytes: number;
-  /** The holds, oldest first. */
-  readonly holds: Set<Entry>;
+/** The most owners without holds in memory, if there are not more with holds. */
+const MAX_IDLE_OWNERS = 64;
+
+/** What a share does for its holds. */
+interface Changes {
+  readonly grow: (entry: Entry, bytes: number) => void;
+  readonly pin: (entry: Entry) => boolean;
+  readonly release: (entry: Entry) => void;
 }
 
-interface Entry {
-  bytes: number;
+/** An owner with its holds, oldest first. */
+class Owner {
+  bytes = 0;
+  /** The bytes of pinned holds, which `bytes` includes. */
+  pinnedBytes = 0;
+  oldest: Entry | null = null;
+  #newest: Entry | null = null;
+
+  add(entry: Entry): Entry {
+    entry.older = this.#newest;
+    if (this.#newest) this.#newest.newer = entry;
+    else this.oldest = entry;
+    this.#newest = entry;
+    return entry;
+  }
+
+  remove(entry: Entry): void {
+    const { older, newer } = entry;
+    if (older) older.newer = newer;
+    else this.oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+    entry.older = null;
+    entry.newer = null;
+    entry.isHeld = false;
+  }
+}
+
+class Entry implements Hold {
+  bytes = 0;
+  isHeld = true;
+  older: Entry | null = null;
+  newer: Entry | null = null;
+  readonly owner: Owner;
   /** Null if the hold is pinned. */
   cut: (() => void) | null;
+  readonly #changes: Changes;
+
+  constructor(changes: Changes, owner: Owner, cut: () => void) {
+    this.#changes = changes;
+    this.owner = owner;
+    this.cut = cut;
+  }
+
+  grow(bytes: number): void {
+    this.#changes.grow(this, bytes);
+  }
+
+  pin(): boolean {
+    return this.#changes.pin(this);
+  }
+
+  release(): void {
+    this.#changes.release(this);
+  }
 }
 
 /** Returns the oldest hold of an owner that can be cut. */
-function oldestOf({ holds }: Owner): Entry | null {
-  for (const entry of holds) if (entry.cut && entry.bytes > 0) return entry;
+function oldestOf({ oldest }: Owner): Entry | null {
+  for (let entry = oldest; entry; entry = entry.newer) if (entry.cut && entry.bytes > 0) return entry;
   return null;
 }

@@ -41,7 +41,7 @@ export function limitsItself(response: ServerResponse): void {
 export function holdBytes(owner: string, bytes: number, cut: () => void): () => void {
   const hold = unread.hold(clientSite(owner), cut);
   hold.grow(bytes);
-  return hold.release;
+  return () => hold.release();
 }
 
 /**
@@ -78,8 +78,9 @@ export function growingHold(response: ServerResponse, owner: () => string): (byt
     if (response.destroyed) return false;
     if (!hold) {
       if (uncounted <= BIG_BYTES && isBeingSent(response)) return false;
-      hold = unread.hold(clientSite(owner()), cutOf(response));
-      response.once("close", hold.release);
+      const added = unread.hold(clientSite(owner()), cutOf(response));
+      response.once("close", () => added.release());
+      hold = added;
     }
     hold.grow(uncounted);
     uncounted = 0;
