@@ -14,10 +14,10 @@ export const MAX_HEADERS: number = 256;
 /** How long a client may take to read the last answer of a connection, in milliseconds. */
 const CLOSE_MS = 1_000;
 
-/** The last response of a connection, and the response before it if that has not been sent completely. */
+/** The last response of a connection, and the response before it if that has not been sent completely; null if there is none. */
 interface Exchange {
-  readonly response: ServerResponse;
-  readonly previous: ServerResponse | null;
+  response: ServerResponse | null;
+  previous: ServerResponse | null;
 }
 
 /**
@@ -26,19 +26,32 @@ interface Exchange {
  * completely.
  */
 export class MalformedRequests {
+  /** By connection. Each object stays for the life of its connection: V8 copies a table that is filled and emptied all the time. */
   readonly #last = new WeakMap<Duplex, Exchange>();
   readonly #refused = new WeakSet<Duplex>();
+  /** One function for all responses, which Node calls with the response as `this`. */
+  readonly #onClose: (this: ServerResponse) => void;
+
+  constructor() {
+    const lasts = this.#last;
+    this.#onClose = function () {
+      const last = lasts.get(this.req.socket);
+      if (last?.response !== this) return;
+      // Otherwise each idle connection would keep its last request, and V8 would copy these requests at each collection.
+      last.response = null;
+      last.previous = null;
+    };
+  }
 
   /** Records a request. Must be called for each request before it is answered. */
   track({ socket }: IncomingMessage, response: ServerResponse): void {
-    const last = this.#last.get(socket)?.response;
+    let last = this.#last.get(socket);
+    if (!last) this.#last.set(socket, (last = { response: null, previous: null }));
+    const before = last.response;
     // Node sends answers in order, so all earlier answers have been sent when the last answer has.
-    const exchange = { response, previous: last && !last.closed ? last : null };
-    this.#last.set(socket, exchange);
-    // Otherwise each idle connection would keep its last request, and V8 would copy these requests at each collection.
-    response.on("close", () => {
-      if (this.#last.get(socket) === exchange) this.#last.delete(socket);
-    });
+    last.previous = before && !before.closed ? before : null;
+    last.response = response;
+    response.on("close", this.#onClose);
   }
 
   /** @param error from Node's `clientError` event: an error of the parser, a timeout, or an error of the connection. */
@@ -73,9 +86,8 @@ export class MalformedRequests {
    * @param then receives the response to the malformed request if the head of this request was valid; otherwise null
    */
   #afterAnswers(socket: Duplex, then: (broken: ServerResponse | null) => void): void {
-    const last = this.#last.get(socket);
-    if (!last || last.response.closed) return then(null);
-    const { response, previous } = last;
+    const { response = null, previous = null } = this.#last.get(socket) ?? {};
+    if (!response || response.closed) return then(null);
     const isBroken = !response.req.complete;
     // A finished answer is sent even if the rest of its request is malformed.
     const pending = isBroken && !response.writableEnded ? previous : response;

@@ -54,16 +54,17 @@ export class RequestTurns {
    * @param networkOf returns the network of the client. It is called only if the request waits
    */
   begin(connection: object, networkOf: () => string, work: Work): void {
-    this.#beginOrWait(connection, networkOf, { work, isPiece: false });
+    this.#beginOrWait(connection, networkOf, work, false);
   }
 
   /** Parses a piece of bytes, now or in a later turn, after the waiting requests of its connection. As `begin`. */
   parse(connection: object, networkOf: () => string, work: Work): void {
-    this.#beginOrWait(connection, networkOf, { work, isPiece: true });
+    this.#beginOrWait(connection, networkOf, work, true);
   }
 
-  #beginOrWait(connection: object, networkOf: () => string, item: Item): void {
-    if (this.#sites.size === 0 && this.#hasTime()) return item.work();
+  #beginOrWait(connection: object, networkOf: () => string, work: Work, isPiece: boolean): void {
+    if (this.#sites.size === 0 && this.#hasTime()) return work();
+    const item = { work, isPiece };
     this.#count += 1;
     if (!this.#isServing) {
       this.#isServing = true;

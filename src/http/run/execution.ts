@@ -62,9 +62,13 @@ export interface RunObserver {
 export class Execution implements RunListener {
   readonly outcome: Promise<Outcome>;
   readonly trace: RunTrace;
+  /** Its place among the active runs, which only `ActiveRuns` changes; null if it has none. */
+  activePlace: number | null = null;
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (problem: Problem) => void;
-  readonly #abandoned = Promise.withResolvers<null>();
+  /** Made for the few callers that wait for it. */
+  #abandoned: PromiseWithResolvers<null> | null = null;
+  #isAbandoned = false;
   readonly #observer: RunObserver;
   #guest: Guest | null = null;
   #id = 0;
@@ -93,7 +97,8 @@ export class Execution implements RunListener {
   /** Abandons the run, because its client has disconnected and does not need the outcome any more. */
   abandon(): void {
     this.#guest?.abandon(this.#id);
-    this.#abandoned.resolve(null);
+    this.#isAbandoned = true;
+    this.#abandoned?.resolve(null);
   }
 
   /**
@@ -101,6 +106,8 @@ export class Execution implements RunListener {
    * settles, and work that waits for it would count for ever.
    */
   get outcomeOrNone(): Promise<Outcome | null> {
+    this.#abandoned ??= Promise.withResolvers();
+    if (this.#isAbandoned) this.#abandoned.resolve(null);
     return Promise.race([this.outcome, this.#abandoned.promise]);
   }
 
