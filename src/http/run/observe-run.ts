@@ -1,4 +1,8 @@
+import type { EgressUse } from "../../egress/budgets.ts";
+import type { Refusal } from "../../egress/faults.ts";
 import { Problem } from "../../errors.ts";
+import type { Log, RunNames } from "../../telemetry/log.ts";
+import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { type HeadMessage, LOG_LEVELS } from "../../wire/messages.ts";
 import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
@@ -12,52 +16,76 @@ const JSON_TYPE = "application/json";
 const WARN = LOG_LEVELS.indexOf("warn");
 
 /**
- * Returns the observer that logs a run and fills its trace, without the secrets of the run. It outlives the request, so it
- * keeps only names from it.
- *
- * @param over is called once, when the guest is done with the run.
+ * Logs a run and fills its trace, without the secrets of the run. It outlives the request, so it keeps only names from it. A
+ * class, because the closures of an object would be created for each run.
  */
-export function observeRun(
-  call: RunCall,
-  trace: RunTrace,
-  { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
-  over: () => void,
-): RunObserver {
-  const { request, secrets, recorded } = call;
-  const names = namesOf(call);
-  const client = proxies.clientOf(request);
-  const logSink = new LogFileSink({ log, counts: runCounts, records, names, secrets }, { trace, recorded });
-  const isTaskPublic = isPublic(call);
-  let type = JSON_TYPE;
-  return {
-    over: () => {
-      // Neither an answer nor an error: the client has left.
-      if (trace.status === "running") trace.failed(CLIENT_LEFT);
-      over();
-      logSink.end();
-    },
-    responded: ({ status, headers }: HeadMessage, isOfHandler) => {
-      const allowed = allowedHeaders(headers, isOfHandler && isTaskPublic);
-      const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
-      type = contentTypeOf(shown);
-      trace.responded(status, shown);
-    },
-    hinted: (hint) => {
-      trace.hinted(hint);
-      log.task(names, WARN, () => hint);
-    },
-    succeeded: () => trace.succeeded(type),
-    failed: (problem, isCut) => {
-      const error = secrets ? redactionOf(secrets).problem(problem) : problem;
-      trace.failed(error);
-      if (isCut) log.run(names, client, error);
-    },
-    refused: (refusal) => {
-      log.refused(names, secrets ? redactionOf(secrets).value(refusal) : refusal);
-    },
-    usesEgress: (use) => (trace.egress = use),
-    logSink,
-  };
+export class ObservedRun implements RunObserver {
+  readonly logSink: LogFileSink;
+  readonly #log: Log;
+  readonly #names: RunNames;
+  readonly #client: string;
+  readonly #secrets: RunSecrets | null;
+  readonly #trace: RunTrace;
+  readonly #isTaskPublic: boolean;
+  readonly #over: () => void;
+  #type = JSON_TYPE;
+
+  /** @param over is called once, when the guest is done with the run. */
+  constructor(
+    call: RunCall,
+    trace: RunTrace,
+    { log, proxies, runCounts, records }: Pick<RunDependencies, "log" | "proxies" | "runCounts" | "records">,
+    over: () => void,
+  ) {
+    const { request, secrets, recorded } = call;
+    const names = namesOf(call);
+    this.#log = log;
+    this.#names = names;
+    this.#client = proxies.clientOf(request);
+    this.#secrets = secrets;
+    this.#trace = trace;
+    this.#isTaskPublic = isPublic(call);
+    this.#over = over;
+    this.logSink = new LogFileSink({ log, counts: runCounts, records, names, secrets }, { trace, recorded });
+  }
+
+  over(): void {
+    // Neither an answer nor an error: the client has left.
+    if (this.#trace.status === "running") this.#trace.failed(CLIENT_LEFT);
+    this.#over();
+    this.logSink.end();
+  }
+
+  responded({ status, headers }: HeadMessage, isOfHandler: boolean): void {
+    const secrets = this.#secrets;
+    const allowed = allowedHeaders(headers, isOfHandler && this.#isTaskPublic);
+    const shown = secrets ? allowed.map((text) => redactionOf(secrets).text(text)) : allowed;
+    this.#type = contentTypeOf(shown);
+    this.#trace.responded(status, shown);
+  }
+
+  hinted(hint: string): void {
+    this.#trace.hinted(hint);
+    this.#log.task(this.#names, WARN, () => hint);
+  }
+
+  succeeded(): void {
+    this.#trace.succeeded(this.#type);
+  }
+
+  failed(problem: Problem, isCut: boolean): void {
+    const error = this.#secrets ? redactionOf(this.#secrets).problem(problem) : problem;
+    this.#trace.failed(error);
+    if (isCut) this.#log.run(this.#names, this.#client, error);
+  }
+
+  refused(refusal: Refusal): void {
+    this.#log.refused(this.#names, this.#secrets ? redactionOf(this.#secrets).value(refusal) : refusal);
+  }
+
+  usesEgress(use: EgressUse): void {
+    this.#trace.egress = use;
+  }
 }
 
 const CLIENT_LEFT = new Problem("run_cancelled", "the client disconnected before it had the whole answer");

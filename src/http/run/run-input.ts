@@ -6,6 +6,7 @@ import type { Ranges } from "../../packages/names.ts";
 import { readSubmission, type Submission } from "../../source/read-submission.ts";
 import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
+import type { HeldBody } from "../bodies.ts";
 import { BodyHold } from "../body-hold.ts";
 import { discardRest, hasBody } from "../read-body.ts";
 import { KeptInput } from "./kept-input.ts";
@@ -57,7 +58,9 @@ export async function withRunInput<Result>(
   const hold = new BodyHold();
   const hasOwnCode = call.task !== null || call.pin?.url !== undefined;
   try {
-    return await use(await (hasOwnCode ? readData : readCode)(call, dependencies, hold));
+    // Most runs bring their code in a body that has arrived, and a promise costs a turn of the microtasks.
+    const input = (hasOwnCode ? readData : readCode)(call, dependencies, hold);
+    return await use(input instanceof Promise ? await input : input);
   } finally {
     hold.release();
   }
@@ -85,12 +88,10 @@ async function readData(call: RunCall, { config, bodies }: InputDependencies, ho
 }
 
 /** Reads the code of the body, unless the service fetches it. */
-async function readCode(
-  { request, response, taskUrl: url, pin, memory, recorded }: RunCall,
-  { config, bodies }: InputDependencies,
-  hold: BodyHold,
-): Promise<RunInput> {
-  const { codeLimit, jsonDepthLimit } = config;
+function readCode(call: RunCall, dependencies: InputDependencies, hold: BodyHold): RunInput | Promise<RunInput> {
+  const { request, response, taskUrl: url, memory } = call;
+  const { config, bodies } = dependencies;
+  const { codeLimit } = config;
   if (!hasBody(request)) return toFetch(url, request, config);
   if (request.method === "GET" || request.method === "DELETE") {
     throw new Problem("request_invalid", `${request.method} takes no body; it supplies code by task_url`, {
@@ -106,7 +107,27 @@ async function readCode(
     });
   };
   const wanted = { limitBytes, tooLarge, owner: memory };
-  const bytes = hold.keep(bodies.take(request, wanted) ?? (await bodies.read(request, response, wanted)));
+  const taken = bodies.take(request, wanted);
+  if (taken) return codeOfBody(hold.keep(taken), call, dependencies, hold);
+  return codeOfReading(bodies.read(request, response, wanted), call, dependencies, hold);
+}
+
+async function codeOfReading(
+  reading: Promise<HeldBody>,
+  call: RunCall,
+  dependencies: InputDependencies,
+  hold: BodyHold,
+): Promise<RunInput> {
+  return await codeOfBody(hold.keep(await reading), call, dependencies, hold);
+}
+
+function codeOfBody(
+  bytes: Buffer,
+  { request, taskUrl: url, pin, memory, recorded }: RunCall,
+  { config }: InputDependencies,
+  hold: BodyHold,
+): RunInput | Promise<RunInput> {
+  const { codeLimit, jsonDepthLimit } = config;
   try {
     if (isBlank(bytes)) {
       // A fetch may take seconds, and the blanks are not needed meanwhile.
@@ -121,20 +142,19 @@ async function readCode(
     const sha256 = pin?.sha256 ?? null;
     const limits = { codeBytes: codeLimit, jsonDepth: jsonDepthLimit, sha256, holder: memory.name };
     const accepted = recorded ? { ...limits, options: ENVELOPE_OPTIONS } : limits;
-    const submission = readSubmission(bytes, contentType, accepted);
-    const {
-      source,
-      typescript,
-      modules,
-      packages: ranges,
-      data,
-      options,
-    } = submission instanceof Promise ? await submission : submission;
-    const code = { source, typescript, modules };
-    return { code, ranges, from: null, data, body: null, options, kept: null };
+    const submission = readSubmission(bytes, request.headers["content-type"], accepted);
+    if (!(submission instanceof Promise)) return inputOf(submission);
+    return submission.then(inputOf, (error: unknown) => {
+      throw withEncoding(error, request);
+    });
   } catch (error) {
     throw withEncoding(error, request);
   }
+}
+
+function inputOf({ source, typescript, modules, packages: ranges, data, options }: Submission): RunInput {
+  const code = { source, typescript, modules };
+  return { code, ranges, from: null, data, body: null, options, kept: null };
 }
 
 /** A URL that cannot be fetched is a fault of the request, like a missing body: it counts no run. */

@@ -15,7 +15,7 @@ import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
 import { hideFault, hidesFaults } from "./hide-fault.ts";
 import { cancelWith, inputOfTool, targetOfTool } from "./input-of-tool.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
-import { observeRun } from "./observe-run.ts";
+import { ObservedRun } from "./observe-run.ts";
 import { redactionOf } from "./redactions.ts";
 import { callersOf, isPublic, namesOf, type RunCall } from "./run-call.ts";
 import { contextText, runContext, targetOfTask } from "./run-context.ts";
@@ -115,11 +115,19 @@ export class RunEndpoint {
     return error;
   }
 
-  async #begin(call: RunCall): Promise<Execution> {
+  #begin(call: RunCall): Promise<Execution> {
     // A body that has arrived with the head costs nothing to read: then the admission decides, and the store is spared a
-    // round trip. Node has parsed this body by now, because the request has awaited a promise.
-    if (!call.request.complete) await this.#lookFirst(call);
-    return await withRunInput(call, this.#with, (input) => this.#beginWith(call, input));
+    // round trip. Node has parsed this body by now, because `handle` has awaited the authorization.
+    return call.request.complete ? this.#beginWithBody(call) : this.#beginAfterLook(call);
+  }
+
+  async #beginAfterLook(call: RunCall): Promise<Execution> {
+    await this.#lookFirst(call);
+    return await this.#beginWithBody(call);
+  }
+
+  #beginWithBody(call: RunCall): Promise<Execution> {
+    return withRunInput(call, this.#with, (input) => this.#beginWith(call, input));
   }
 
   /** Refuses a run before its body is read if a window has nothing left. */
@@ -142,7 +150,7 @@ export class RunEndpoint {
 
   async #beginWith(call: RunCall, input: RunInput): Promise<Execution> {
     const { data, body, options, kept } = input;
-    const { containers, running, policies, packages } = this.#with;
+    const { containers, limiter, running, runMetrics, policies, packages } = this.#with;
     const { container, group, subject, network } = call;
     call.recorded?.accept(options);
     // Again, because the container may have been suspended while the body arrived.
@@ -155,7 +163,17 @@ export class RunEndpoint {
     const release = (): void => containers.release(reservation);
     let begun = false;
     try {
-      const trace = await this.#admit(call);
+      const askedMs = performance.now();
+      let decision: Decision;
+      try {
+        decision = await limiter.admit(container, subject);
+      } catch (error) {
+        runMetrics.decided("store_unavailable");
+        throw error;
+      } finally {
+        runMetrics.waitedForStore(performance.now() - askedMs);
+      }
+      const trace = this.#admitted(call, decision);
       if (kept) trace.keepInput(kept, call.secrets);
       call.recorded?.begin();
       const loaded = codeOfCall(call, input, named, this.#with);
@@ -170,7 +188,7 @@ export class RunEndpoint {
         running?.delete(execution);
         this.#with.traces.ended(trace, guest);
       };
-      const execution = new Execution(observeRun(call, trace, this.#with, over), trace);
+      const execution = new Execution(new ObservedRun(call, trace, this.#with, over), trace);
       const context = (): string => this.#contextOf(call, data);
       const sentMs = call.answer.sent(start);
       const runOptions = {
@@ -194,22 +212,11 @@ export class RunEndpoint {
     }
   }
 
-  async #admit(call: RunCall): Promise<NonNullable<RunCall["trace"]>> {
-    const { container, subject, answer } = call;
-    const { limiter, runMetrics } = this.#with;
-    const askedMs = performance.now();
-    let decision: Decision;
-    try {
-      decision = await limiter.admit(container, subject);
-    } catch (error) {
-      runMetrics.decided("store_unavailable");
-      throw error;
-    } finally {
-      runMetrics.waitedForStore(performance.now() - askedMs);
-    }
-    answer.decided(decision);
+  /** @throws {Problem} `container_limited`, `token_limited` */
+  #admitted(call: RunCall, decision: Decision): NonNullable<RunCall["trace"]> {
+    call.answer.decided(decision);
     if (!decision.admitted) throw this.#limitProblem(call, decision);
-    runMetrics.decided("admitted");
+    this.#with.runMetrics.decided("admitted");
     for (const { claims } of callersOf(call)) this.#with.tokens.uses.ran(claims);
     return (call.trace = this.#with.traces.admitted(call));
   }
