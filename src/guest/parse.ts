@@ -1,5 +1,6 @@
 import vm from "node:vm";
 
+import { isBalanced, wholeFunction } from "./bracket-scan.ts";
 import { compiledWhole } from "./compilation-flags.ts";
 import { BODY_PARAMETERS, type ModuleBody } from "./module-body.ts";
 import { mayUseContext } from "./scope-context.ts";
@@ -33,20 +34,26 @@ export function isCompiled(parsed: Compiled | SyntaxFailure): parsed is Compiled
 
 /** Compiles the text as one expression. The newline before the bracket ends a comment at the end of the text. */
 export function parseExpression(text: string, filename: string): Compiled | SyntaxFailure {
-  const parsed = parseFunction("return (", text, "\n)", filename);
+  const whole = wholeFunction(text);
+  if (whole) {
+    // What is in a function sees its parameter, and an `await` in it is of this function or of another in it.
+    const takesContext = !CONTEXT.test(whole.parameters) && mayUseContext(text);
+    return parseFunction({ takesContext, awaits: false }, "return (", text, "\n)", filename);
+  }
+  const parsed = parseFunction(needsOf(text), "return (", text, "\n)", filename);
   if (isCompiled(parsed) && !isWhole(text)) return { message: "Unexpected token ')'", position: null };
   return parsed;
 }
 
 /** Compiles the text as the body of a function, which is async if the text contains `await`. */
 export function parseBody(text: string, filename: string): Compiled | SyntaxFailure {
-  return parseFunction("", text, "", filename);
+  return parseFunction(needsOf(text), "", text, "", filename);
 }
 
 /** Checks whether a module parses. Its imports and exports must be removed before. Modules are in strict mode. */
 export function parseModuleBody(text: string): Compiled | SyntaxFailure {
   // In a block, because a module may declare names that are parameters here.
-  return parseFunction('"use strict";{', text, "\n}", "module.js");
+  return parseFunction(needsOf(text), '"use strict";{', text, "\n}", "module.js");
 }
 
 /** Evaluates a module. @param exported receives what the module exports */
@@ -87,24 +94,41 @@ export function returnOfModule(text: string): SyntaxFailure | null {
  * Compiles a text as a function. `compileFunction` does not accept `await`, so a text with `await` is wrapped in an async
  * function in a script. A text without `await` becomes a plain function, which returns its value synchronously.
  */
-function parseFunction(head: string, text: string, tail: string, filename: string): Compiled | SyntaxFailure {
-  const takesContext = mayUseContext(text);
-  const parsed = parseWith(takesContext, head, text, tail, filename);
-  if (!takesContext || isCompiled(parsed) || parsed.message !== DECLARED) return parsed;
-  return parseWith(false, head, text, tail, filename);
-}
-
-/** V8's message for a text that declares `context` itself. */
-const DECLARED = "Identifier 'context' has already been declared";
-
-function parseWith(
-  takesContext: boolean,
+function parseFunction(
+  needs: Needs,
   head: string,
   text: string,
   tail: string,
   filename: string,
 ): Compiled | SyntaxFailure {
-  const awaits = /\bawait\b/.test(text);
+  const parsed = parseWith(needs, head, text, tail, filename);
+  if (!needs.takesContext || isCompiled(parsed) || parsed.message !== DECLARED) return parsed;
+  return parseWith({ ...needs, takesContext: false }, head, text, tail, filename);
+}
+
+/** What a text needs of the function that it becomes. */
+interface Needs {
+  readonly takesContext: boolean;
+  readonly awaits: boolean;
+}
+
+function needsOf(text: string): Needs {
+  return { takesContext: mayUseContext(text), awaits: /\bawait\b/.test(text) };
+}
+
+/** The parameter that hides the `context` in scope. */
+const CONTEXT = /(?<![\w$])context(?![\w$])/;
+
+/** V8's message for a text that declares `context` itself. */
+const DECLARED = "Identifier 'context' has already been declared";
+
+function parseWith(
+  { takesContext, awaits }: Needs,
+  head: string,
+  text: string,
+  tail: string,
+  filename: string,
+): Compiled | SyntaxFailure {
   const asyncHead = takesContext ? ASYNC_HEAD_WITH_CONTEXT : ASYNC_HEAD;
   const prefix = awaits ? asyncHead + head : head;
   const origin = { filename, columnOffset: -prefix.length, importModuleDynamically };
@@ -121,7 +145,7 @@ function parseWith(
     }
     const script = compiledWhole(source.length, () => new Script(source, origin));
     // The constructor parses the body separately, so it rejects a text that closes the wrapper's brace and opens another.
-    AsyncFunction(head + text + tail);
+    if (!isBalanced(text, "{", "}")) AsyncFunction(head + text + tail);
     return compiled(script.runInThisContext());
   } catch (error) {
     return syntaxFailure(error, text, prefix);
@@ -134,28 +158,11 @@ function parseWith(
  */
 function isWhole(text: string): boolean {
   const closing = text.indexOf(")");
-  if (closing === -1 || text.lastIndexOf("(") < closing || isBalanced(text)) return true;
+  if (closing === -1 || text.lastIndexOf("(") < closing || isBalanced(text, "(", ")")) return true;
   try {
     AsyncFunction(`[${text}\n]`);
     return true;
   } catch {
     return false;
   }
-}
-
-/** Simple strings and round brackets, and what a pattern cannot tell apart: comments, regular expressions, templates, escapes. */
-const BRACKETS = /"[^"\\\n]*"|'[^'\\\n]*'|[()`/\\"']/g;
-
-/** Whether each `)` follows its `(`. It is false for a text that only a grammar can decide. */
-function isBalanced(text: string): boolean {
-  let depth = 0;
-  BRACKETS.lastIndex = 0;
-  for (let match = BRACKETS.exec(text); match; match = BRACKETS.exec(text)) {
-    const mark = match[0];
-    if (mark === "(") depth += 1;
-    else if (mark === ")") depth -= 1;
-    else if (mark.length === 1) return false;
-    if (depth < 0) return false;
-  }
-  return depth === 0;
 }
