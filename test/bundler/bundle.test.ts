@@ -80,6 +80,21 @@ describe("an artefact", () => {
     });
   }
 
+  it("has exports of any name, also of what another module exports", async () => {
+    const own =
+      "let a = 1; export const add = () => { a += 1; }; export { a as 'a \"b\\\\', a as caf\u00e9, a as 'c-d', a };";
+    const texts = {
+      "counter/index.mjs": `${own} export { b } from "common"; export * as other from "other";`,
+      "other/index.mjs": OTHER,
+      "common/index.js": "exports.b = 2;",
+    };
+    const namespace = load(await bundle(["counter"], texts))["counter"]!.import();
+    (namespace["add"] as () => void)();
+    assert.deepEqual(Object.keys(namespace).toSorted(), ["a", 'a "b\\', "add", "b", "c-d", "caf\u00e9", "other"]);
+    assert.deepEqual([namespace['a "b\\'], namespace["caf\u00e9"], namespace["c-d"], namespace["b"]], [2, 2, 2, 2]);
+    assert.equal((namespace["other"] as { error: () => number }).error(), 2);
+  });
+
   it("gives an import of CommonJS what Node gives", async () => {
     const text = "exports.a = 1; exports.of = this === exports && typeof require;";
     const { common } = load(await bundle(["common"], { "common/index.js": text }));
@@ -102,5 +117,7 @@ describe("an artefact", () => {
     const text = await bundle(["counter"], { "counter/index.mjs": COUNTER });
     assert.match(text, /target\.name === value \? target/);
     assert.match(text, /delete target\.b/);
+    // One function for all exports of the module.
+    assert.match(text, /\["Named", .*\], \(at\) => \{ switch \(at\) \{ case 0: return Named;/);
   });
 });
