@@ -58,28 +58,32 @@ function mayReturn(text: string): boolean {
 function namespacesOf(imports: readonly ModuleImport[], packages: Packages | null): object[] | null {
   const namespaces: object[] = [];
   for (let index = 0; index < imports.length; index += 1) {
-    const { specifier, names } = imports[index]!;
-    const namespace = isBuiltin(specifier) ? builtinNamespace(specifier) : packageNamespace(specifier, packages!);
+    const used = imports[index]!;
+    const namespace = isBuiltin(used.specifier) ? builtinNamespace(used) : packageNamespace(used, packages!);
     if (namespace === null) return null;
-    for (let at = 0; at < names.length; at += 1) if (!hasOwn(namespace, names[at]!)) return null;
     namespaces[index] = namespace;
   }
   return namespaces;
 }
 
-function builtinNamespace(specifier: string): object | null {
+function builtinNamespace({ specifier, names }: ModuleImport): object | null {
+  let namespace: object;
   try {
     const module = plainRequire(specifier) as object;
-    return freeze({ __proto__: null, ...module, default: module });
+    namespace = freeze({ __proto__: null, ...module, default: module });
   } catch {
     return null;
   }
+  for (let at = 0; at < names.length; at += 1) if (!hasOwn(namespace, names[at]!)) return null;
+  return namespace;
 }
 
 /** Throws what the modules of a package throw. */
-function packageNamespace(specifier: string, packages: Packages): object | null {
+function packageNamespace({ specifier, names, isWhole }: ModuleImport, packages: Packages): object | null {
   const entry = packages.entryOf(specifier);
-  return entry === null ? null : packages.namespace(entry);
+  if (entry === null) return null;
+  const found = packages.exportsOf(entry, names);
+  return found && isWhole ? packages.namespace(entry) : found;
 }
 
 /** Gives a function or class without a name the name that it has in a module (ECMA-262, section 16.2.3.7). */

@@ -23,6 +23,8 @@ export interface ModuleImport {
   readonly specifier: string;
   /** The names that the module must export. */
   readonly names: readonly string[];
+  /** Whether a variable has the namespace of the module. */
+  readonly isWhole: boolean;
 }
 
 /** The names of the parameters of the compiled text. A text that contains one of them is not rewritten. */
@@ -190,7 +192,8 @@ function readImport(statement: RegExpExecArray, place: number): (ModuleImport & 
     bindings[bindings.length] = `${alias}=${source}.${name}`;
     names[names.length] = name;
   }
-  return { specifier, names, bindings: bindings.length === 0 ? "" : `const ${bindings.join(",")};` };
+  const isWhole = whole !== undefined;
+  return { specifier, names, isWhole, bindings: bindings.length === 0 ? "" : `const ${bindings.join(",")};` };
 }
 
 /** Moves `function` or `class` to the left and gives it a name, so that what follows stays where it is. */

@@ -39,7 +39,7 @@ type EvaluateArtefact = (
 ) => void;
 
 const { isArray } = Array;
-const { create, defineProperty, freeze, hasOwn, keys } = Object;
+const { create, defineProperty, freeze, getOwnPropertyDescriptor, hasOwn, keys } = Object;
 const isAsciiText = isAscii;
 const toText = uncurry(Buffer.prototype as Buffer, "toString");
 const { compileFunction, Script } = vm;
@@ -79,6 +79,8 @@ export class Packages {
   /** The script that V8 has made from its code cache; null if there is none, or when it was executed. */
   #script: vm.Script | null;
   #entries: Entries | null = null;
+  /** The objects whose members are the exports, by entry. */
+  readonly #sources: Record<string, object> = create(null) as Record<string, object>;
   /** What imports and calls of `require` have received, by entry. */
   readonly #namespaces: Record<string, object> = create(null) as Record<string, object>;
   readonly #required: Record<string, unknown> = create(null) as Record<string, unknown>;
@@ -121,11 +123,25 @@ export class Packages {
     return words.test(this.#text);
   }
 
+  /**
+   * Returns an object with these exports of an entry, and evaluates the entry at the first call. No task may receive the object. Making a
+   * namespace would take longer: zod exports some hundreds of names.
+   *
+   * @returns null if the entry does not have one of the names
+   */
+  exportsOf(entry: string, names: readonly string[]): object | null {
+    const source = this.#source(entry);
+    for (let index = 0; index < names.length; index += 1) {
+      if (!getOwnPropertyDescriptor(source, names[index]!)?.enumerable) return null;
+    }
+    return source;
+  }
+
   /** Returns the namespace that an import of an entry gives, and evaluates it at the first call. Throws what its modules throw. */
   namespace(entry: string): object {
     const known = this.#namespaces[entry];
     if (known) return known;
-    const source = this.#entry(entry)!.import?.() ?? namespaceOf(this.require(entry));
+    const source = this.#source(entry);
     // As the namespace of a module: no task can change what the other codes import, and the members follow the exports.
     const namespace = { __proto__: null, [tag]: "Module" };
     const names = keys(source);
@@ -157,6 +173,10 @@ export class Packages {
   *cached(order: CacheOrder): Generator<Buffer | string> {
     if (order === "called") yield JSON.stringify(calledFunctions(packageUrl(this.id), () => this.#evaluateAll()));
     else yield makeCache(order === null ? this.#compiledWhole() : this.#compiledWith(order));
+  }
+
+  #source(entry: string): object {
+    return (this.#sources[entry] ??= this.#entry(entry)!.import?.() ?? namespaceOf(this.require(entry)));
   }
 
   #entry(entry: string): Entry | null {
