@@ -16,7 +16,7 @@ import { framesReceived, holdLoop, releaseLoop, send } from "./service-link.ts";
 /** The pings that a run waits for before the guest looks, and between two looks. The service sends ten a second. */
 const FIRST_PINGS = 4;
 const FURTHER_PINGS = 10;
-/** How often in a row the event loop must have ended. Until the second time, everything queued has executed. */
+/** How often in a row the event loop must have ended, without a frame in between. Until the second time, everything queued has executed. */
 const ENDS = 2;
 /** The handles of Node itself and of the link. Any other that is active may call code, although it does not keep Node alive. */
 const OWN_HANDLES = ["async", "check", "idle", "prepare", "loop", "pipe"];
@@ -32,6 +32,8 @@ const writeUInt32LE = uncurry(Buffer.prototype as Buffer, "writeUInt32LE");
 let suspect: Run | null = null;
 let pings = 0;
 let ends = 0;
+/** The frames that had arrived when the event loop ended. */
+let framesAtEnd = -1;
 /** The address of the handle of all timers. */
 let timerHandle: string | undefined;
 /** Whether the link was let go. */
@@ -82,6 +84,8 @@ function takeBack(): void {
 function onLoopEnd(): void {
   if (!isLetGo) return;
   takeBack();
+  if (framesReceived() !== framesAtEnd) ends = 0;
+  framesAtEnd = framesReceived();
   ends += 1;
   // The service may have sent a frame that was not read yet.
   if (ends >= ENDS) immediate(() => immediate(report));
@@ -90,6 +94,8 @@ function onLoopEnd(): void {
 function report(): void {
   const run = suspect;
   if (!run || run !== onlyOpenRun() || !run.mayStall || hasWorkers() || !isQuiet()) return;
+  // A frame may have ended a connection, and code may have queued what opens the next one.
+  if (framesReceived() !== framesAtEnd) return;
   ends = 0;
   pings = FIRST_PINGS - FURTHER_PINGS;
   const payload = allocate(4);

@@ -122,6 +122,19 @@ describe("a run that something may still end", () => {
     assert.match(error!.hint, /A connection was open: perhaps its server did not answer\. fetch\(url, \{ signal/);
   });
 
+  it("is not ended as stalled while it opens one connection after another", async () => {
+    // A run may ask for 1,000 connections.
+    const code = `const until = Date.now() + 3_000;
+      for (let at = 0; at < 900 && Date.now() < until; at += 1)
+        await new Promise((next) => require("node:net").connect(1, "127.0.0.1").on("error", () => {}).on("close", next));
+      return 1`;
+    const answers = await Promise.all([1, 2, 3].map((at) => service.run(`connects-${at}`, code)));
+    assert.deepEqual(
+      answers.map(({ text }) => text),
+      ["1", "1", "1"],
+    );
+  });
+
   it("is not ended as stalled while it waits for its abort", async () => {
     const code = `(context) => new Promise((done) => {
       context.signal.addEventListener("abort", () => { console.log("aborted"); done(1); }) })`;
