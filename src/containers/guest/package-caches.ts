@@ -15,6 +15,8 @@ const MAX_PER_BYTE = 4;
 const LEAST_BYTES = 65_536;
 /** The artefacts whose cache could not be made, as far as they are remembered. */
 const MAX_FAILED = 1_000;
+/** The time until a cache that could not be made is tried again: perhaps the machine was too busy. */
+const RETRY_MS = 60_000;
 /** The most functions that a cache names, and the longest JSON of their ends. */
 const MAX_FUNCTIONS = 20_000;
 const MAX_LIST_BYTES = 9 * MAX_FUNCTIONS;
@@ -35,14 +37,19 @@ const CONTEXT: RunContext = { runId: "cache", container: "cache", method: "POST"
 export class PackageCaches {
   readonly #start: () => Promise<Guest>;
   readonly #caches = new ByteCache<Buffer>(MAX_BYTES);
-  /** The keys of artefacts whose cache could not be made. The first one is forgotten first. */
-  readonly #failed = new Set<string>();
+  readonly #nowMs: () => number;
+  /** When the cache of an artefact could not be made, by its key. The first one is forgotten first. */
+  readonly #failedMs = new Map<string, number>();
   #isBusy = false;
   #isClosed = false;
 
-  /** @param start starts a guest that has executed nothing */
-  constructor(start: () => Promise<Guest>) {
+  /**
+   * @param start starts a guest that has executed nothing
+   * @param nowMs the clock, in milliseconds
+   */
+  constructor(start: () => Promise<Guest>, nowMs: () => number = () => performance.now()) {
     this.#start = start;
+    this.#nowMs = nowMs;
   }
 
   /** Returns the cache of packages, or null. The first guest that needs it compiles the text itself, while the cache is made for the others. */
@@ -52,13 +59,18 @@ export class PackageCaches {
     const cache = this.#caches.get(key);
     if (cache) return cache;
     // One at a time. The next guest of another artefact asks again.
-    if (!this.#failed.has(key) && !this.#isBusy && !this.#isClosed) void this.#make(packages);
+    if (!this.#hasFailed(key) && !this.#isBusy && !this.#isClosed) void this.#make(packages);
     return null;
   }
 
   /** Makes no further cache. */
   close(): void {
     this.#isClosed = true;
+  }
+
+  #hasFailed(key: string): boolean {
+    const failedMs = this.#failedMs.get(key);
+    return failedMs !== undefined && this.#nowMs() - failedMs < RETRY_MS;
   }
 
   async #make(packages: CodePackages): Promise<void> {
@@ -71,9 +83,10 @@ export class PackageCaches {
       // An artefact has one cache, so that the share of a family applies to none.
       this.#caches.add(key, cache, cache.length, key);
     } catch {
-      // Guests compile the text as before. It would fail again, for example because the cache needs too much memory.
-      this.#failed.add(key);
-      if (this.#failed.size > MAX_FAILED) this.#failed.delete(this.#failed.values().next().value!);
+      // Guests compile the text as before. Mostly it would fail again, for example because the cache needs too much memory.
+      this.#failedMs.delete(key);
+      this.#failedMs.set(key, this.#nowMs());
+      if (this.#failedMs.size > MAX_FAILED) this.#failedMs.delete(this.#failedMs.keys().next().value!);
     } finally {
       this.#isBusy = false;
     }

@@ -76,12 +76,14 @@ describe("the code caches of packages", () => {
     assert.ok(full[0]! > 1.5 * full[2]! && full[1]! > 1.5 * full[2]!, full.join());
   });
 
-  it("are not made for a short artefact, nor again after a failure", async () => {
+  it("are not made for a short artefact, nor again within a minute after a failure", async () => {
     let starts = 0;
-    const caches = new PackageCaches(() => {
+    let nowMs = 0;
+    const start = (): Promise<never> => {
       starts += 1;
       return Promise.reject(new Error("no guest"));
-    });
+    };
+    const caches = new PackageCaches(start, () => nowMs);
     const short = { key: "short", artefact: Buffer.alloc(1_000) };
     const long = { key: "long", artefact: Buffer.alloc(100_000) };
     for (let count = 0; count < 5; count += 1) caches.of(short);
@@ -91,5 +93,9 @@ describe("the code caches of packages", () => {
       await new Promise(setImmediate);
     }
     assert.equal(starts, 2);
+    nowMs = 60_000;
+    assert.equal(caches.of(long), null);
+    await new Promise(setImmediate);
+    assert.equal(starts, 4);
   });
 });
