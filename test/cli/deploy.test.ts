@@ -63,7 +63,7 @@ describe("caisson init", () => {
 
 describe("caisson deploy", () => {
   before(async () => {
-    await write("caisson.json", JSON.stringify({ container: "acme", tasks: { order: { timeout: "5s" } } }));
+    await write("caisson.json", JSON.stringify({ container: "acme", tasks: { order: { timeout: "30s" } } }));
     await write("tasks/hook.js", "module.exports = () => 'hook';\n");
     await write(
       "tasks/lib/total.ts",
@@ -80,7 +80,7 @@ describe("caisson deploy", () => {
     assert.equal(code, 0);
     assert.match(
       stdout,
-      /^\+ hook {2}new, 1 line, 31 B {2}\(tasks\/hook\.js\)\n\+ order {2}new, .*\n {4}timeout: "5s"\n$/,
+      /^\+ hook {2}new, 1 line, 31 B {2}\(tasks\/hook\.js\)\n\+ order {2}new, .*\n {4}timeout: "30s"\n$/,
     );
     assert.match(stderr, /comparing 2 tasks with the container acme at http/);
     assert.match(stderr, /nothing was changed: --dry-run/);
@@ -110,7 +110,7 @@ describe("caisson deploy", () => {
     const { stdout } = await caisson(["deploy"]);
     assert.match(stdout, /^~ order {2}version 1 {2}\(tasks\/order\.ts\)$/m);
     assert.match(stdout, /^ {4}\.\/lib\/total\.ts:\n {4}- export .*reduce.*\n {4}\+ export .*all\.length;$/m);
-    assert.match(stdout, /^ {4}timeout: "5s" -> null\n {4}description: null -> "\\u001b\[2Jsum"$/m);
+    assert.match(stdout, /^ {4}timeout: "30s" -> null\n {4}description: null -> "\\u001b\[2Jsum"$/m);
     const json = await caisson(["deploy", "--json"]);
     assert.deepEqual((JSON.parse(json.stdout) as Deployed).tasks, [
       { name: "hook", action: "keep", changes: [], version: 1 },
