@@ -1,4 +1,6 @@
-import { closeSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
+import { closeSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+import { certificateFiles } from "./certificate-files.ts";
 
 /** O_CLOEXEC in the octal flags of /proc/self/fdinfo (proc(5)). */
 const CLOSE_ON_EXEC = 0o2000000;
@@ -8,26 +10,18 @@ const LAST_STANDARD = 2;
  * Closes all inherited descriptors except the standard streams. Every guest would inherit them, and could read a file of
  * the host or write to a pipe. Node opens its own descriptors with close-on-exec. Call this before anything else is opened.
  *
- * OpenSSL does not: in a thread that begins with the process, it reads the certificates that NODE_EXTRA_CA_CERTS names. If this
- * function closed its file, it would read and close another one, which has the same number by then.
+ * OpenSSL does not: in a thread that begins with the process, it reads certificates. If this function closed a file of that thread, the
+ * thread would read and close another one, which has the same number by then.
  */
 export function closeInheritedDescriptors(): void {
   if (process.platform !== "linux") return;
   // Keep the IPC channel to a Node parent.
   const channel = Number(process.env["NODE_CHANNEL_FD"] ?? -1);
-  const certificates = realPathOf(process.env["NODE_EXTRA_CA_CERTS"]);
+  const certificates = certificateFiles(process.env, process.execArgv);
   for (const descriptor of readdirSync("/proc/self/fd").map(Number)) {
     if (descriptor <= LAST_STANDARD || descriptor === channel || !isInherited(descriptor)) continue;
     const target = targetOf(descriptor);
-    if (target !== null && target !== certificates) closeSync(descriptor);
-  }
-}
-
-function realPathOf(file: string | undefined): string | null {
-  try {
-    return file === undefined ? null : realpathSync(file);
-  } catch {
-    return null;
+    if (target !== null && !certificates.has(target)) closeSync(descriptor);
   }
 }
 

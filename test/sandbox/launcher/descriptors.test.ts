@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdtempDisposable, realpath } from "node:fs/promises";
+import { mkdir, mkdtempDisposable, realpath, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, it } from "node:test";
 
+import { certificateFiles } from "../../../src/sandbox/launcher/certificate-files.ts";
 import { descriptorLimit } from "../../../src/sandbox/launcher/descriptors.ts";
 
 const MODULE = path.join(import.meta.dirname, "../../../src/sandbox/launcher/descriptors.ts");
@@ -27,7 +28,7 @@ const READS = `
   await import("node:tls");
   const { readdirSync, readlinkSync } = await import("node:fs");
   const target = (descriptor) => { try { return readlinkSync("/proc/self/fd/" + descriptor) } catch { return null } };
-  const isOpen = () => readdirSync("/proc/self/fd").some((each) => target(each) === process.env.NODE_EXTRA_CA_CERTS);
+  const isOpen = () => readdirSync("/proc/self/fd").some((each) => target(each) === process.env.FIFO);
   while (!isOpen()) await new Promise((resolve) => setTimeout(resolve, 5));
   closeInheritedDescriptors();
   console.log(isOpen());
@@ -49,24 +50,50 @@ describe("closeInheritedDescriptors", () => {
     assert.equal(await probe("close"), "EBADF");
   });
 
-  it("leaves the file of certificates open, which a thread of Node reads meanwhile", async () => {
+  for (const [how, variable, more] of [
+    ["NODE_EXTRA_CA_CERTS", "NODE_EXTRA_CA_CERTS", {}],
+    ["--use-system-ca", "SSL_CERT_FILE", { NODE_OPTIONS: "--use-system-ca" }],
+    ["NODE_USE_SYSTEM_CA", "SSL_CERT_FILE", { NODE_USE_SYSTEM_CA: "1" }],
+  ] as const) {
+    it(`leaves the file of certificates open, which a thread of Node reads meanwhile: ${how}`, async () => {
+      await using folder = await mkdtempDisposable(path.join(tmpdir(), "certificates-"));
+      const fifo = path.join(await realpath(folder.path), "fifo.pem");
+      execFileSync("mkfifo", [fifo]);
+      // With a writer, the thread can open the file, and waits for its content.
+      const writer = openSync(fifo, "r+");
+      const none = path.join(folder.path, "none");
+      const child = spawn(
+        process.execPath,
+        ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", READS],
+        {
+          stdio: ["ignore", "pipe", "inherit"],
+          env: {
+            ...process.env,
+            ...{ NODE_EXTRA_CA_CERTS: "", SSL_CERT_FILE: none, SSL_CERT_DIR: none, FIFO: fifo },
+            ...more,
+            [variable]: fifo,
+          },
+        },
+      );
+      const [printed] = (await once(child.stdout!, "data")) as [Buffer];
+      closeSync(writer);
+      assert.equal(printed.toString().trim(), "true");
+      await once(child, "exit");
+    });
+  }
+});
+
+describe("certificateFiles", () => {
+  it("has the files of a folder by their real paths, if an option makes Node use the certificates of the system", async () => {
     await using folder = await mkdtempDisposable(path.join(tmpdir(), "certificates-"));
-    const fifo = path.join(await realpath(folder.path), "fifo");
-    execFileSync("mkfifo", [fifo]);
-    // With a writer, the thread can open the file, and waits for its content.
-    const writer = openSync(fifo, "r+");
-    const child = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", READS],
-      {
-        stdio: ["ignore", "pipe", "inherit"],
-        env: { ...process.env, NODE_EXTRA_CA_CERTS: fifo },
-      },
-    );
-    const [printed] = (await once(child.stdout, "data")) as [Buffer];
-    closeSync(writer);
-    assert.equal(printed.toString().trim(), "true");
-    await once(child, "exit");
+    const real = path.join(await realpath(folder.path), "real.pem");
+    await writeFile(real, "");
+    const links = path.join(folder.path, "links");
+    await mkdir(links);
+    await symlink(real, path.join(links, "link.pem"));
+    const env = { SSL_CERT_DIR: `/none:${links}`, SSL_CERT_FILE: "/none" };
+    assert.deepEqual([...certificateFiles(env, ["--use-system-ca"])], [real]);
+    assert.deepEqual([...certificateFiles(env, [])], []);
   });
 });
 
