@@ -56,7 +56,7 @@ const IS_LONG = process.env["LONG"] === "1";
  * shared machine may stop for seconds: the same failure seldom happens twice. A defect of caisson does, and many failures at once
  * are no accident. Named files and long runs are not repeated, because they look for failures that are rare.
  */
-const MOST_REPEATED = Number(process.env["TEST_REPEATED"] ?? (IS_LONG || process.argv.slice(2).some(isName) ? 0 : 4));
+const MOST_REPEATED = Number(process.env["TEST_REPEATED"] ?? (IS_LONG || process.argv.slice(2).some(isName) ? 0 : 6));
 
 /** The maximum number of files in one process that share a service: together they must end within the time of a job. */
 const SHARERS = 10;

@@ -7,7 +7,7 @@ import { type Home, leave, makeHome, type Service, startService } from "./servic
 import { until } from "./until.ts";
 import { makeUserHome, whyNoUser } from "./user.ts";
 
-const FLAGS = ["--log-level", "debug", "--wall-limit", "6s", "--block-limit", "1s"];
+const FLAGS = ["--log-level", "debug", "--wall-limit", "30s", "--block-limit", "1s"];
 /** Headers that differ for each run, or by how soon its body was complete. */
 const VARYING_HEADERS = new Set([
   "caisson-run",
@@ -32,6 +32,7 @@ interface Case {
   readonly modules?: Readonly<Record<string, string>>;
   /** The length of the text in bytes. */
   readonly bytes?: number;
+  readonly timeout?: string;
 }
 
 /** Cases that an isolation level could affect: pipes, threads, files, memory, frames, and the end of a process. */
@@ -116,7 +117,11 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "a destination that is not allowed": { code: "await fetch('http://127.0.0.1:8080/')", gives: [500, /EGRESS_DENIED/] },
   "the end of its process": { code: "process.exit(3)", gives: [500, /process\.exit\(3\)/] },
-  "no answer": { code: "new Promise((never) => setTimeout(never, 60_000))", gives: [500, /"task_timeout"/] },
+  "no answer": {
+    code: "new Promise((never) => setTimeout(never, 60_000))",
+    gives: [500, /"task_timeout"/],
+    timeout: "3s",
+  },
   "too much memory": {
     code: "const held = []; for (;;) { held.push(Buffer.alloc(2 ** 23, 1)); await new Promise(setImmediate) }",
     gives: [500, /"task_memory".*--memory-limit/],
@@ -137,9 +142,12 @@ function testLevel(level: string, started: string, make: () => Promise<Home>, sk
     });
     after(() => leave(service, home));
 
-    for (const [what, { code, modules, gives, bytes }] of SELECTED) {
+    for (const [what, { code, modules, gives, bytes, timeout }] of SELECTED) {
       it(what, async () => {
-        const options: RequestOptions = modules ? { json: { code, modules } } : { body: code };
+        const options: RequestOptions = {
+          ...(modules ? { json: { code, modules } } : { body: code }),
+          ...(timeout !== undefined && { query: { timeout } }),
+        };
         const answer = await service.request("POST", "/api/run/parity", options);
         const [status, text, complete = true] = gives;
         assert.equal(answer.status, status, answer.text.slice(0, 1_000));
