@@ -18,7 +18,7 @@ const CODE_LIMIT = 65_536;
 const LIMITS = ["--code-limit", "64KiB", "--family-secrets", "1KiB"];
 /** Room for one run in a container, and for one container. */
 const CROWDED = [...NO_WALL, "--concurrency", "1", "--max-containers", "1", "--token-containers", "9"];
-const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "6s"];
+const FLAGS = [...LIMITS, "--block-limit", "1s", "--wall-limit", "30s"];
 const WAITS = "(context) => new Promise((resolve) => context.signal.addEventListener('abort', resolve))";
 
 const NO_REDIS = await missing("redis-server");
@@ -124,7 +124,7 @@ const PROVOKED: Readonly<Record<ProblemCode, () => Promise<Answer>>> = {
     });
   },
   task_threw: () => run("throw new Error('thrown')"),
-  task_timeout: () => run("new Promise((resolve) => setTimeout(resolve, 60_000))"),
+  task_timeout: () => run("new Promise((resolve) => setTimeout(resolve, 60_000))", { query: { timeout: "3s" } }),
   task_stalled: () => run("new Promise(() => {})"),
   task_blocked: () => run("for (;;);"),
   task_memory: () =>

@@ -75,7 +75,7 @@ describe("closeInheritedDescriptors", () => {
           },
         },
       );
-      const [printed] = (await once(child.stdout!, "data")) as [Buffer];
+      const [printed] = (await once(child.stdout, "data")) as [Buffer];
       closeSync(writer);
       assert.equal(printed.toString().trim(), "true");
       await once(child, "exit");
