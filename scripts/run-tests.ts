@@ -64,7 +64,7 @@ const SHARERS = 10;
 const SLOWEST = 10;
 const MINUTE_MS = 60_000;
 /** The maximum time of a test, and of a file. Randomized tests that run for longer need more. The test of this script sets a short time. */
-const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 5) * MINUTE_MS);
+const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 8) * MINUTE_MS);
 /** The time in which a file must end what it has started. */
 const GRACE_MS = Number(process.env["TEST_GRACE_MS"] ?? 10_000);
 
