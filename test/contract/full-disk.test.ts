@@ -13,7 +13,7 @@ import { openWitness, type Witness } from "./witness.ts";
 const FREE = 1_000_000;
 const AT_ONCE = 8;
 const REFUSED = 40;
-const DISK_BYTES = 4 * 2 ** 20;
+const DISK_BYTES = 32 * 2 ** 20;
 
 /** A way to fill a disk and to free it again. */
 interface FullDisk {

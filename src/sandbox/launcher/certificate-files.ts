@@ -12,7 +12,8 @@ const DEFAULT_FOLDER = "/etc/ssl/certs";
 export function certificateFiles(env: NodeJS.ProcessEnv, execArgv: readonly string[]): ReadonlySet<string> {
   const files = [env["NODE_EXTRA_CA_CERTS"]];
   const options = `${env["NODE_OPTIONS"] ?? ""} ${execArgv.join(" ")}`;
-  if (env["NODE_USE_SYSTEM_CA"] === "1" || /--use-(?:system|openssl)-ca/.test(options)) {
+  // Node reads underscores in options as hyphens.
+  if (env["NODE_USE_SYSTEM_CA"] === "1" || /--use[-_](?:system|openssl)[-_]ca/.test(options)) {
     files.push(env["SSL_CERT_FILE"] ?? DEFAULT_FILE, ...filesIn(env["SSL_CERT_DIR"] ?? DEFAULT_FOLDER));
   }
   return new Set(files.flatMap((file) => (file === undefined ? [] : realPathsOf(file))));

@@ -93,6 +93,7 @@ describe("certificateFiles", () => {
     await symlink(real, path.join(links, "link.pem"));
     const env = { SSL_CERT_DIR: `/none:${links}`, SSL_CERT_FILE: "/none" };
     assert.deepEqual([...certificateFiles(env, ["--use-system-ca"])], [real]);
+    assert.deepEqual([...certificateFiles({ ...env, NODE_OPTIONS: "--use_system_ca" }, [])], [real]);
     assert.deepEqual([...certificateFiles(env, [])], []);
   });
 });
