@@ -46,7 +46,10 @@ describe("native code in the sandbox", { skip }, () => {
 
   for (const [what, which] of Object.entries(FOREIGN)) {
     it(`is killed for ${what}`, { skip: process.arch !== "x64" && "only x64 has them" }, async (t) => {
-      assert.equal((await probeInSandbox(t, folder, which, NO_PLAN)).output, "through\n");
+      const open = await probeInSandbox(t, folder, which, NO_PLAN);
+      // Without an exit code, the kernel itself has ended the process, for example because it starts with ia32_emulation=0.
+      if (open.output === "" && open.how !== "exit code 0") return t.skip("the kernel has no such calls");
+      assert.equal(open.output, "through\n");
       const { output, how } = await probeInSandbox(t, folder, which);
       assert.deepEqual([output, how], ["", KILLED_BY_THE_FILTER]);
     });
