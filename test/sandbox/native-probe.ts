@@ -75,6 +75,19 @@ export async function probeInSandbox(
   return report(output, (await guest.exited).how);
 }
 
+/** Returns whether the kernel has a call of another architecture: it works outside of a sandbox. @param what `i386` or `x32` */
+export async function kernelHas({ node }: RunFolder, what: string): Promise<boolean> {
+  const child = spawn(node, [], { stdio: ["ignore", "ignore", "inherit", "pipe"] });
+  const closed = once(child, "close");
+  const socket = child.stdio[3] as Socket;
+  socket.write(`${what} 0 0\n`);
+  const output = await text(socket);
+  const [code, signal] = (await closed) as [number | null, string | null];
+  if (output === "through\n" && code === 0) return true;
+  if (output === "" && signal === "SIGSEGV") return false;
+  throw new Error(`the probe printed ${output} and ended with ${code ?? signal}`);
+}
+
 /** Runs the probe under the two filters of a guest alone. The first filter is made for the probe's process id. */
 export async function probeUnderFilters(
   folder: RunFolder,

@@ -3,6 +3,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   appendFileSync,
+  chmodSync,
   chownSync,
   closeSync,
   mkdirSync,
@@ -24,6 +25,11 @@ import { addAll, DAY_MS, keptRun, newFolder, openStore, reopenStore, walkAll } f
 const NOW = Date.now();
 const UNPRIVILEGED = 65_534;
 const notRoot = process.getuid?.() === 0 ? false : "only root can give up root";
+const canMount = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0;
+const noMount = canMount && notRoot === false ? false : "only root can mount a small file system";
+const ROOT = path.join(import.meta.dirname, "../../..");
+/** Executes a command that finds its first argument at its second argument. */
+const MOUNTED = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
 const TODAY = nameOf(dayOf(NOW));
 const YESTERDAY = nameOf(dayOf(NOW - DAY_MS));
 
@@ -198,21 +204,21 @@ it(
     const data = path.join(closed, "data");
     mkdirSync(data);
     chownSync(data, UNPRIVILEGED, UNPRIVILEGED);
-    const child = spawn(
-      process.execPath,
-      [path.join(import.meta.dirname, "closed-folder.ts"), data, `${UNPRIVILEGED}`],
-      {
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
+    // The checkout may be in a private folder of root, too, and then the writer thread could not read its program.
+    const open = await newFolder();
+    chmodSync(open, 0o755);
+    const words = canMount ? ["unshare", "--mount", "sh", "-c", MOUNTED, "sh", ROOT, open] : [];
+    for (const file of [process.execPath, path.join(import.meta.dirname, "closed-folder.ts")]) {
+      words.push(canMount ? path.join(open, path.relative(ROOT, file)) : file);
+    }
+    const child = spawn(words[0]!, [...words.slice(1), data, `${UNPRIVILEGED}`], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     const [output] = await once(child.stdout, "data");
     assert.match(String(output), /^a folder above the data folder is closed to the user of the service/);
     await once(child, "close");
   },
 );
-
-const canMount = spawnSync("unshare", ["--mount", "mount", "-t", "tmpfs", "none", "/tmp"]).status === 0;
-const noMount = canMount && process.getuid?.() === 0 ? false : "only root can mount a small file system";
 
 it(
   "costs records and nothing more when the disk is full, and writes again when there is space",

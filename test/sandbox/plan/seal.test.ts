@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { chmod, copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
@@ -57,7 +58,10 @@ describe("Node with the seal", { skip: process.platform !== "linux" }, () => {
   it("does not start if the kernel refuses the filter", { skip: process.getuid?.() !== 0 }, async (t) => {
     const seal = await writeSeal(t);
     // The kernel refuses a filter from a process that is neither root nor under no_new_privs.
-    const started = promisify(execFile)(process.execPath, ["-e", "1"], { env: { LD_PRELOAD: seal }, uid: 65_534 });
+    // A copy, because the checkout may be in a private folder of root.
+    const node = path.join(path.dirname(seal), "node");
+    await copyFile(process.execPath, node, constants.COPYFILE_FICLONE);
+    const started = promisify(execFile)(node, ["-e", "1"], { env: { LD_PRELOAD: seal }, uid: 65_534 });
     await assert.rejects(started, ({ code }: { code: unknown }) => code === 191);
   });
 });
