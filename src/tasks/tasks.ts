@@ -1,5 +1,4 @@
-import { Problem } from "../errors.ts";
-import { refuseFaults } from "../members.ts";
+import type { Problem } from "../errors.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Lock } from "../packages/model.ts";
 import type { Ranges } from "../packages/names.ts";
@@ -8,40 +7,25 @@ import { claimsOf } from "../tokens/payload.ts";
 import type { Secrets } from "../tokens/secrets/vault.ts";
 import type { Tokens } from "../tokens/token-service.ts";
 import { hasExpired } from "../tokens/token-state.ts";
-import { changesNothing } from "./changes.ts";
-import { codeOfChange } from "./code-of-change.ts";
-import {
-  type Before,
-  type Definition,
-  definitionOf,
-  type TaskChange,
-  type TaskRef,
-  taskPayload,
-} from "./definition.ts";
+import { type TaskRef, taskPayload } from "./definition.ts";
 import { membersOf } from "./members-of-version.ts";
 import { nearTask, noSuchTask, noSuchVersion } from "./not-found.ts";
 import { OpenChanges, type Progress } from "./open-changes.ts";
 import type { StoredVersion, TaskStore } from "./store.ts";
+import {
+  ATTEMPTS,
+  type Changed,
+  type CodeCheck,
+  type Condition,
+  contended,
+  TaskChanger,
+  type TasksOptions,
+} from "./task-changer.ts";
 import { type TaskCode, unpacked } from "./task-code.ts";
-import { hasPackages, lockOfTask, packagesOfTask, type TaskPackages, type WantedPackages } from "./task-packages.ts";
 import { TaskReader } from "./task-reader.ts";
-import { type ReadTask, readTaskRequest, TASK, type TaskMembers } from "./task-request.ts";
-import { droppedSecrets, overridingSecrets, oversizedSecrets } from "./task-secrets.ts";
-import { type TaskBounds, TaskWriter } from "./task-writer.ts";
+import { readTaskRequest } from "./task-request.ts";
+import { TaskWriter } from "./task-writer.ts";
 import type { Task } from "./task.ts";
-
-export interface TasksOptions extends TaskBounds {
-  /** The most bytes of a task's code. */
-  readonly codeLimit: number;
-  readonly packages: TaskPackages;
-  /** Counts one change of a task against the rate. @throws {Problem} `token_limited`, `store_unavailable` */
-  readonly admitIssue: (by: Caller) => Promise<void>;
-  /** The clock, in Unix milliseconds. */
-  readonly nowMs?: () => number;
-}
-
-/** A condition on the etag of the existing task; null if there is no task. */
-export type Condition = (etag: string | null) => void;
 
 /** A task that is not published. */
 export interface DraftTask extends TaskRef {
@@ -57,23 +41,6 @@ export interface DraftTask extends TaskRef {
   readonly secrets: Secrets;
 }
 
-/** The effect of a PUT on a task. */
-export type Change = "made" | "changed" | "none";
-
-/** A task after a PUT. */
-export interface Changed {
-  readonly task: Task;
-  readonly change: Change;
-  /** The names of the secrets that the change has removed. */
-  readonly dropped: readonly string[];
-}
-
-/** Checks the code of a request before it is stored. */
-export type CodeCheck = (code: TaskCode, lock: Lock | null) => Promise<void>;
-
-/** How often a change is tried again when another caller changes the task at the same time. */
-const ATTEMPTS = 10;
-
 /** The named tasks: code, and the token that it runs under. */
 export class Tasks {
   readonly #store: TaskStore;
@@ -83,6 +50,7 @@ export class Tasks {
   readonly #open = new OpenChanges();
   readonly #reader: TaskReader;
   readonly #writer: TaskWriter;
+  readonly #changer: TaskChanger;
 
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
     this.#store = store;
@@ -91,6 +59,8 @@ export class Tasks {
     this.#nowMs = options.nowMs ?? Date.now;
     this.#reader = new TaskReader(store, tokens.store);
     this.#writer = new TaskWriter(store, tokens, options, this.#nowMs);
+    const [reader, writer, open, nowMs] = [this.#reader, this.#writer, this.#open, this.#nowMs];
+    this.#changer = new TaskChanger({ tokens, options, reader, writer, open, nowMs });
   }
 
   /** Returns the current task, or null: at once if the store is local and the record small. @throws {Problem} `store_unavailable` */
@@ -135,7 +105,7 @@ export class Tasks {
     progress: Progress = { isBuilding: false, isAnswered: false },
   ): Promise<Changed> {
     const read = readTaskRequest(input, this.#options.codeLimit);
-    return await this.#change(at, read, by, { condition, mayBeUnchanged: true, check, progress });
+    return await this.#changer.change(at, read, by, { condition, mayBeUnchanged: true, check, progress });
   }
 
   /**
@@ -146,7 +116,7 @@ export class Tasks {
    */
   async draft(at: TaskRef, input: unknown, by: Caller, condition: Condition): Promise<DraftTask> {
     const read = readTaskRequest(input, this.#options.codeLimit);
-    const { definition, before, wanted } = await this.#define(at, read, by, condition);
+    const { definition, before, wanted } = await this.#changer.define(at, read, by, condition);
     const payload = taskPayload(at, definition, before.active, by.claims, this.#nowMs());
     const caller = new Caller(claimsOf(payload), null, [], this.#tokens.store);
     const { code, packages: ranges, update, secrets } = definition;
@@ -162,7 +132,8 @@ export class Tasks {
     // The members are checked like a new request, because they may exceed the limits of today.
     const read = readTaskRequest(secrets === undefined ? members : { ...members, secrets }, this.#options.codeLimit);
     const progress = { isBuilding: false, isAnswered: false };
-    return (await this.#change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock, progress })).task;
+    return (await this.#changer.change(at, read, by, { condition, mayBeUnchanged: false, kept: before.lock, progress }))
+      .task;
   }
 
   /** Returns a stored version with its code, which is null if it is fetched. @throws {Problem} `not_found` */
@@ -242,114 +213,4 @@ export class Tasks {
     if (!stored) throw (await this.find(at.container, at.name)) ? noSuchVersion() : await this.missing(at);
     return stored;
   }
-
-  async #change(at: TaskRef, read: ReadTask, by: Caller, how: ChangeOptions): Promise<Changed> {
-    const { condition, mayBeUnchanged, kept = null, check, progress } = how;
-    const open = this.#open.begin(at, progress);
-    let isCounted = false;
-    let checked: string | null = null;
-    try {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-        const { definition, change, before, wanted } = await this.#define(at, read, by, condition, kept);
-        const { newest, active } = before;
-        const isSame = active !== null && mayBeUnchanged && changesNothing(change, active);
-        if (isSame && hasPackages(active, wanted)) return { task: active, change: "none", dropped: [] };
-        // Each change writes up to the code limit to disk, and each new task leaves a token in the store. Counted before the
-        // check, because the check occupies a guest: code with a fault would otherwise be parsed without any limit.
-        if (!isCounted) await this.#options.admitIssue(by);
-        isCounted = true;
-        const lock = wanted && (await this.#lock(wanted, by, progress));
-        const isGiven = isCodeGiven(read.members) || wanted !== null || active?.lock != null;
-        if (check && change.code && change.sha256Of !== checked && isGiven) await check(change.code, lock);
-        checked = change.sha256Of;
-        if (isSame && lock?.key === active.lock?.key) return { task: active, change: "none", dropped: [] };
-        const dropped = await droppedSecrets(this.#tokens.vault, definition, active, by.claims);
-        this.#requireValid(by);
-        open.attempt(newest?.etag ?? null);
-        const record = await this.#writer.write(at, definition, lock, before, by);
-        if (record === null) continue;
-        const task = this.#reader.parsed(record);
-        open.stored(task.etag);
-        this.#options.packages.pin(at, lock);
-        return { task, change: newest ? "changed" : "made", dropped };
-      }
-      throw contended();
-    } finally {
-      open.end();
-    }
-  }
-
-  /**
-   * Requires that the calling token is valid: a build may take minutes, and in that time the token may be revoked or expire. The token
-   * of the task would be below it, and the task would have ended with its new version.
-   */
-  #requireValid(by: Caller): void {
-    const { verifier } = this.#tokens;
-    const state = verifier.stateOf(by);
-    if (state !== "valid") throw verifier.problem(state, by);
-  }
-
-  /** Computes the task after a change, and checks it. @throws {Problem} with all faults */
-  async #define(
-    at: TaskRef,
-    read: ReadTask,
-    by: Caller,
-    condition: Condition,
-    kept: Lock | null = null,
-  ): Promise<Defined> {
-    const { vault } = this.#tokens;
-    const newest = await this.find(at.container, at.name);
-    condition(newest?.etag ?? null);
-    const active = newest && this.#tokens.verifier.stateOf(newest.caller) === "valid" ? newest : null;
-    const codeOf = (task: Task): Promise<TaskCode> => this.codeOf(task, by.family);
-    const change = await codeOfChange(read, active, codeOf, this.#options.codeLimit, by.family);
-    const before = { newest, active };
-    const definition = definitionOf(at, change, before, by.claims, this.#nowMs());
-    const overriding = by.claims.admin ? [] : await overridingSecrets(vault, definition, active, by.claims);
-    const tooLarge = await oversizedSecrets(vault, definition, active, by.claims);
-    refuseFaults(TASK, {
-      invalid: [...definition.invalid, ...tooLarge],
-      exceeding: [...definition.exceeding, ...overriding],
-    });
-    const { code, packages: ranges, update, request } = definition;
-    const texts = { code, ranges, update, claim: request.packages };
-    const wanted = packagesOfTask(texts, active, kept, this.#options.packages);
-    return { definition, change, before, wanted };
-  }
-
-  /** Builds the packages of a task that is about to be stored. */
-  async #lock(wanted: WantedPackages, by: Caller, progress: Progress): Promise<Lock> {
-    progress.isBuilding = true;
-    try {
-      return await lockOfTask(wanted, by, this.#options.packages);
-    } finally {
-      progress.isBuilding = false;
-    }
-  }
-}
-
-interface ChangeOptions {
-  readonly condition: Condition;
-  /** Whether a change that changes nothing leaves the task as it is. */
-  readonly mayBeUnchanged: boolean;
-  /** The lock of the version to which the task is rolled back. */
-  readonly kept?: Lock | null;
-  readonly check?: CodeCheck | undefined;
-  readonly progress: Progress;
-}
-
-/** A task after a change that is not stored yet. */
-interface Defined {
-  readonly definition: Definition;
-  readonly change: TaskChange;
-  readonly before: Before;
-  readonly wanted: WantedPackages | null;
-}
-
-function isCodeGiven(members: TaskMembers): boolean {
-  return members.code !== undefined || members.modules !== undefined || members.typescript !== undefined;
-}
-
-function contended(): Problem {
-  return new Problem("overloaded", "other callers keep changing the task", { retryAfterMs: 1_000 });
 }

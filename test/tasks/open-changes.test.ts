@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 
 import type { Lock } from "../../src/packages/model.ts";
 import { SqliteTaskStore } from "../../src/tasks/stores/sqlite.ts";
-import type { Changed } from "../../src/tasks/tasks.ts";
+import type { Changed } from "../../src/tasks/task-changer.ts";
 import { Tasks } from "../../src/tasks/tasks.ts";
 import { callerOf, problemOf, testTokens } from "../tokens/support.ts";
 import { NO_PACKAGES } from "./no-packages.ts";
