@@ -140,11 +140,11 @@ describe("the nodes on a Redis", { skip: await missing("redis-server") }, () => 
       `${B} null`,
     ]);
     for (let at = 0; at < 200; at++) await redis.client.zadd(SEEN, nowMs, at.toString(16).padStart(12, "0"));
-    await until(() => a.further > 0, "there are more nodes than a read asks");
-    assert.ok(a.peers.length <= 16);
+    // A read may come before the last of them is there.
+    await until(() => a.peers.length + a.further >= 190, "there are more nodes than a read asks, and none is hidden");
+    assert.ok(a.peers.length <= 16 && a.further > 0);
     const few = await NodeRegistry.open({ link, keys, process: B, url: null, mostPeers: 3 });
     assert.ok(few.peers.length <= 3 && few.further > 190);
-    assert.ok(a.peers.length + a.further >= 190, "none is hidden");
   });
 
   it("are found also if Redis does not answer at the first attempt", async (t) => {
