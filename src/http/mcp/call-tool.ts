@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 import { asProblem } from "../problem.ts";
-import { checkInput } from "./input-check.ts";
+import { checkInput, type Uncount } from "./input-check.ts";
 import { findOwnTool, findTaskTool, namesOfOwnTools } from "./list-tools.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { refused } from "./refused.ts";
@@ -32,9 +32,13 @@ export async function callTool(received: McpCall, id: string | number, params: C
         `there is no tool ${JSON.stringify(name.slice(0, 128))}; ${toolsOf(received)}`,
       );
     const data = JSON.stringify(given);
-    const check = (): Promise<void> => checkInput(task, given, received.by.family);
     const run = { container: task.container, what: { task: name }, data, timeout: undefined };
-    return await runTool(received, id, task.input === null ? run : { ...run, check });
+    if (task.input === null) return await runTool(received, id, run);
+    let uncount: Uncount | null = null;
+    const check = async (): Promise<void> => {
+      uncount = await checkInput(task, given, received.by.family);
+    };
+    return await runTool(received, id, { ...run, check, onBegun: () => uncount?.() });
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const problem = asProblem(error);

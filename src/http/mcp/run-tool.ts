@@ -14,12 +14,13 @@ import type { ToolResult } from "./tool.ts";
 export async function runTool(
   received: McpCall,
   id: string | number,
-  run: Pick<ToolRun, "container" | "what" | "data" | "timeout" | "check">,
+  run: Pick<ToolRun, "container" | "what" | "data" | "timeout" | "check"> & Partial<Pick<ToolRun, "onBegun">>,
 ): Promise<ToolResult> {
   const { call, by } = received;
   const { incoming, outgoing } = call.env;
   const onBegun = (): void => {
     received.release();
+    run.onBegun?.();
     // From now on the limits of runs apply, and no longer those of requests to the API.
     endCount(outgoing);
   };

@@ -9,6 +9,13 @@ const HEAP_MB = 64;
 
 export type Checked = Exclude<SchemaAnswer, typeof READY>;
 
+/** Counts the time of a check. Both are called in the turn of the check, so that the next check of its family sees the count. */
+export interface CheckTurn {
+  /** @throws the reason why the check is not made */
+  readonly begin: () => void;
+  readonly end: (checked: Checked | null) => void;
+}
+
 /** Checks inputs in a thread, one at a time. Families take turns. A check that takes too long ends the thread. */
 export class SchemaChecker {
   readonly #mostMs: number;
@@ -24,8 +31,13 @@ export class SchemaChecker {
    * @param holder the token family of the caller
    * @returns null if the check took too long, or ended the thread
    */
-  check(holder: string, request: SchemaRequest): Promise<Checked | null> {
-    return this.#queue.run(holder, () => this.#evaluate(request));
+  check(holder: string, request: SchemaRequest, turn?: CheckTurn): Promise<Checked | null> {
+    return this.#queue.run(holder, async () => {
+      turn?.begin();
+      const checked = await this.#evaluate(request);
+      turn?.end(checked);
+      return checked;
+    });
   }
 
   async #evaluate(request: SchemaRequest): Promise<Checked | null> {
