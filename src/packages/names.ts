@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { isSameRange, MAX_SPECIFIER_CHARS, packageOf, readNpmSpecifier } from "../package-names.ts";
 import { runtimeEntries } from "../wire/transform.ts";
+import { BlockComments } from "./block-comments.ts";
 import type { PackageSet } from "./model.ts";
 
 /** Ranges by the names of packages, as a request names them. */
@@ -25,8 +26,8 @@ const SHOWN_CHARS = 256;
 /** The end of the text before the specifier of an import; a comment may stand between. */
 const BEFORE_SPECIFIER =
   /(?:^|[^\w$.])(?:from|import|(?:import|require(?:\.resolve)?)\s{0,20}\()\s{0,20}(?:\/\*[^*]{0,200}\*\/\s{0,20})?$/;
-/** A line that is a comment. */
-const COMMENT = /^\s*(?:\/\/|\/?\*)/;
+/** A line that is a comment, or stands in one. */
+const COMMENT = /^\s*(?:\/\/|\*(?!\/))/;
 
 /** Whether a text can name packages by itself. It costs one search in the text. */
 export function mayName(source: Buffer | string): boolean {
@@ -59,11 +60,12 @@ export function packagesOf(
 
 /** Calls `found` for each string of a text that may be a specifier. */
 function scan(text: string, found: Names): void {
+  const comments = new BlockComments(text);
   for (let at = 0; at < text.length; at++) {
     const quote = text.charCodeAt(at);
     if (quote !== DOUBLE && quote !== SINGLE && quote !== BACKTICK) continue;
     const end = endOfString(text, at + 1, quote);
-    if (end > at + 1) found.string(text, at + 1, end);
+    if (end > at + 1) found.string(text, at + 1, end, comments);
   }
 }
 
@@ -95,11 +97,11 @@ class Names {
     for (const [name, range] of Object.entries(requested)) this.#ranges.set(name, range === "*" ? null : range);
   }
 
-  string(text: string, start: number, end: number): void {
+  string(text: string, start: number, end: number, comments: BlockComments): void {
     if (text.startsWith(PREFIX, start)) {
       this.#prefixed += 1;
       if (this.#prefixed > MAX_PREFIXED) throw tooMany(`more than ${MAX_PREFIXED} texts that begin with ${PREFIX}`);
-      if (isImport(text, start - 1)) this.#npm(text.slice(start, end));
+      if (isImport(text, start - 1) && !comments.has(start)) this.#npm(text.slice(start, end));
       return;
     }
     if (this.#ranges.size === 0) return;

@@ -45,6 +45,11 @@ describe("packagesOf", () => {
     ['await import(/* later */ "npm:date-fns@4/add")', { "date-fns": "4" }, ["date-fns/add"]],
     ['import a from "npm:zod@4"; import b from "npm:zod/mini"', { zod: "4" }, ["zod", "zod/mini"]],
     ['import a from "npm:zod"; import b from "npm:zod@4"; import c from "npm:zod@^4"', { zod: "4" }, ["zod"]],
+    ['const glob = "src/**/*.ts"; import "npm:zod@4"', { zod: "4" }, ["zod"]],
+    ['/* import "npm:tiny" */\nimport "npm:zod@4"', { zod: "4" }, ["zod"]],
+    ['/*\nimport "npm:tiny"\n*/ import "npm:zod@4"', { zod: "4" }, ["zod"]],
+    ['/* a */ import "npm:zod@4"', { zod: "4" }, ["zod"]],
+    ['const glob = "/*"; import "npm:zod@4"', { zod: "4" }, ["zod"]],
     ['import a from "npm:constructor@1"', { constructor: "1" }, ["constructor"]],
   ] as readonly (readonly [string, Ranges, readonly string[]])[]) {
     it(`finds the packages of ${text}`, () => {
@@ -58,6 +63,10 @@ describe("packagesOf", () => {
     'const text = "npm:zod@4"',
     '// import { z } from "npm:zod@4"',
     ' * import { z } from "npm:zod@4"',
+    '/* import { z } from "npm:zod@4" */',
+    '/*\nimport { z } from "npm:zod@4"\n*/ 1',
+    '1;\n  /** Such as\n\n  import { z } from "npm:zod@4";\n*/ 1',
+    '/*\nimport { z } from "npm:zod@4"',
     'import "npm:../../etc/passwd"',
     'import "npm:__proto__"',
     'import "npm:zod@file:../x"',
@@ -147,7 +156,7 @@ describe("packagesOf", () => {
     for (const unit of ['"', "'\"`", '"x', "import ", "import(/*", "\\'", `"${"a".repeat(700)}`]) {
       assert.equal(find(unit.repeat(Math.ceil(2 ** 21 / unit.length))), null, unit);
     }
-    for (const unit of ['"npm:"', "'npm:a/*'", '"npm:zod@4" ']) {
+    for (const unit of ['"npm:"', "'npm:a/*'", '"npm:zod@4" ', '\n/*import"npm:a"']) {
       const text = unit.repeat(Math.ceil(2 ** 21 / unit.length));
       assert.equal(
         codeOf(() => find(text)),
