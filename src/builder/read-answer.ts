@@ -101,11 +101,17 @@ function isWhole(packages: readonly BuiltPackage[], roots: Record<string, unknow
   if (all.size !== packages.length) return false;
   let keys = 0;
   for (const members of [roots, ...packages.map(({ dependencies }) => dependencies)]) {
+    const isName = members === roots ? isPackageName : isAlias;
     for (const name in members) {
-      if (++keys > MAX_KEYS || !isPackageName(name) || !all.has(members[name] as string)) return false;
+      if (++keys > MAX_KEYS || !isName(name) || !all.has(members[name] as string)) return false;
     }
   }
   return true;
+}
+
+/** Whether a package may import another one by a name, which is not always its name at the registry: `"_x": "npm:x@1"`. */
+function isAlias(name: string): boolean {
+  return name !== "__proto__" && isPackageName(name.replace(/^_+/, ""));
 }
 
 /** Whether an object has exactly these members. */

@@ -235,15 +235,18 @@ describe("the resolution", () => {
     registry.publish(
       "new",
       "1.0.0",
-      { "index.js": `module.exports = require("other")` },
-      { manifest: { dependencies: { other: "npm:leaf@*" } } },
+      { "index.js": `module.exports = require("other") && require("_leaf")` },
+      { manifest: { dependencies: { other: "npm:leaf@*", _leaf: "npm:leaf@*" } } },
     );
     const built = await buildOf(builder, orderOf({ new: "*", old: "1.x" }));
     assert.deepEqual(versionsOf(built), ["leaf@1.2.0", "leaf@2.0.0", "new@1.0.0", "old@1.0.0"]);
     const entries = evaluated(built);
     assert.deepEqual([entries["new"]!.require(), entries["old"]!.require()], [2, 1.2]);
     assert.deepEqual(built.lock.roots, { new: "new@1.0.0", old: "old@1.0.0" });
-    assert.deepEqual(built.lock.packages.find(({ name }) => name === "new")!.dependencies, { other: "leaf@2.0.0" });
+    assert.deepEqual(built.lock.packages.find(({ name }) => name === "new")!.dependencies, {
+      _leaf: "leaf@2.0.0",
+      other: "leaf@2.0.0",
+    });
     assert.deepEqual(versionsOf(await buildOf(builder, orderOf({ leaf: "next" }))), ["leaf@3.0.0-rc.1"]);
   });
 
@@ -350,6 +353,49 @@ describe("the resolution", () => {
       /no version of timeless is "1"/,
       /the operator has to set --npm-min-age 0s\.$/,
     );
+  });
+});
+
+describe("a module that computes the names of files", () => {
+  const LOCALES = { "locale/de.js": `module.exports = "de"`, "locale/é/index.js": `exports.name = "é"` };
+
+  it("finds by require and by import what it would find in Node, also by another name of require", async () => {
+    registry.publish("computes", "1.0.0", {
+      "index.js": `// require("./locale/" + name)
+        let aliased;
+        aliased = require;
+        exports.plus = (name) => require("./locale/" + name);
+        exports.template = (name) => require(\`./locale/\${name}.js\`);
+        exports.concat = (name) => require("./loc".concat(name));
+        exports.aliased = (name) => aliased('./locale/' + name);
+        exports.imported = (name) => import(/* webpackChunkName: "x" */ "./locale/" + name + ".js");`,
+      ...LOCALES,
+      "locale/broken.json": `{"a": 1}`,
+      "locale/types.d.ts": "<",
+    });
+    const computes = evaluated(await buildOf(builder, orderOf({ computes: "1" })))["computes"]!.require() as Record<
+      string,
+      (name: string) => unknown
+    >;
+    assert.deepEqual([computes["plus"]!("de"), computes["plus"]!("de.js")], ["de", "de"]);
+    assert.deepEqual([computes["plus"]!("é"), computes["plus"]!("broken")], [{ name: "é" }, { a: 1 }]);
+    assert.deepEqual([computes["template"]!("de"), computes["concat"]!("ale/de")], ["de", "de"]);
+    assert.equal(computes["aliased"]!("de"), "de");
+    assert.equal(((await computes["imported"]!("de")) as { default: string }).default, "de");
+    for (const way of ["plus", "aliased"]) {
+      assert.throws(() => computes[way]!("none"), { code: "MODULE_NOT_FOUND", message: /'\.\/locale\/none'/ });
+    }
+  });
+
+  it("is built without the files if one of them cannot be built, and throws where it asks for one", async () => {
+    const code = `exports.get = (name) => require("./locale/" + name); exports.one = 1;`;
+    registry.publish("spoilt", "1.0.0", { "index.js": code, ...LOCALES, "locale/test.js": "import './gone.js'; <" });
+    const { get, one } = evaluated(await buildOf(builder, orderOf({ spoilt: "1" })))["spoilt"]!.require() as {
+      get(name: string): unknown;
+      one: number;
+    };
+    assert.equal(one, 1);
+    assert.throws(() => get("de"), { code: "MODULE_NOT_FOUND" });
   });
 });
 
