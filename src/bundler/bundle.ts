@@ -5,6 +5,7 @@ import { build, type BuildOptions, type Loader, type OnResolveArgs, type OnResol
 
 import { artefactOfOne, withAsciiComments, withHelpers } from "./artefact-text.ts";
 import { MAX_ARTEFACT_BYTES } from "./build-messages.ts";
+import { withComputedNames } from "./computed-names.ts";
 import { esbuildMessages } from "./esbuild-messages.ts";
 import { type Conditions, IMPORT, REQUIRE } from "./exports.ts";
 import { Failure } from "./failure.ts";
@@ -55,7 +56,19 @@ const OPTIONS: BuildOptions = {
 export async function bundled(entries: readonly string[], modules: Modules): Promise<Uint8Array> {
   for (const entry of entries) requireModule(plainEntry(entry), modules);
   const found = entries.filter((entry) => foundEntry(plainEntry(entry), modules) !== null);
-  const plugin = new InMemory(found, missingOf(entries, modules), modules);
+  const missing = missingOf(entries, modules);
+  const whole = new InMemory(found, missing, modules);
+  try {
+    return await bundledBy(whole);
+  } catch (error) {
+    if (!whole.hasComputedNames || !(error instanceof Failure)) throw error;
+  }
+  // Folders of packages also have files that no code can load, such as tests.
+  return await bundledBy(new InMemory(found, missing, modules, false));
+}
+
+/** @throws {Failure} */
+async function bundledBy(plugin: InMemory): Promise<Uint8Array> {
   try {
     const { outputFiles } = await build({ ...OPTIONS, entryPoints: [ENTRY], plugins: [plugin.plugin] });
     const whole = withAsciiComments(withHelpers(outputFiles![0]!.contents));
@@ -110,9 +123,19 @@ class InMemory {
   readonly #entries: readonly string[];
   readonly #missing: ReadonlyMap<string, readonly string[]>;
   readonly #modules: Modules;
+  readonly #isWhole: boolean;
   readonly #known: Map<string, Module> = new Map();
+  /** Whether a module requires or imports files by names that it computes. */
+  hasComputedNames = false;
 
-  constructor(entries: readonly string[], missing: ReadonlyMap<string, readonly string[]>, modules: Modules) {
+  /** @param isWhole whether such files become a part of the artefact */
+  constructor(
+    entries: readonly string[],
+    missing: ReadonlyMap<string, readonly string[]>,
+    modules: Modules,
+    isWhole: boolean = true,
+  ) {
+    this.#isWhole = isWhole;
     this.only = entries.length === 1 && missing.size === 0 && !entries[0]!.startsWith(REQUIRED) ? entries[0]! : null;
     this.#entries = entries;
     this.#missing = missing;
@@ -125,12 +148,17 @@ class InMemory {
           contents: this.#entryText(path),
           loader: "js",
         }));
-        bundler.onLoad({ filter: /./, namespace: NPM }, ({ path }) => {
-          const { pack, file } = this.#known.get(path)!;
-          return { contents: pack.files.get(file)!, loader: loaderOf(file) };
-        });
+        bundler.onLoad({ filter: /./, namespace: NPM }, ({ path }) => this.#textOf(this.#known.get(path)!));
       },
     };
+  }
+
+  #textOf(module: Module): { contents: Buffer; loader: Loader } {
+    const { pack, file } = module;
+    const loader = loaderOf(file);
+    const computed = loader === "js" ? withComputedNames(module, this.#isWhole) : null;
+    if (computed) this.hasComputedNames = true;
+    return { contents: computed ?? pack.files.get(file)!, loader };
   }
 
   /** Returns the text of the synthetic entry, or of a module that imports one entry of the order. */

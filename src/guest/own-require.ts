@@ -51,7 +51,10 @@ export const requireInPackage: (specifier: string) => unknown = assign(
 );
 
 function notFound(specifier: string): Error {
+  const why = /^\.{0,2}\//.test(specifier)
+    ? "a package computes the name of this file, and was built without it"
+    : "a package requires it, and does not have it as a dependency";
   // As Node begins the message, because some packages look for these words.
-  const message = `Cannot find module '${specifier}': a package requires it, and does not have it as a dependency`;
+  const message = `Cannot find module '${specifier}': ${why}`;
   return assign(new NativeError(message), { code: "MODULE_NOT_FOUND" });
 }

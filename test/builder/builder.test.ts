@@ -391,7 +391,7 @@ describe("a module that computes the names of files", () => {
     const code = `exports.get = (name) => require("./locale/" + name); exports.one = 1;`;
     registry.publish("spoilt", "1.0.0", { "index.js": code, ...LOCALES, "locale/test.js": "import './gone.js'; <" });
     const { get, one } = evaluated(await buildOf(builder, orderOf({ spoilt: "1" })))["spoilt"]!.require() as {
-      get(name: string): unknown;
+      get: (name: string) => unknown;
       one: number;
     };
     assert.equal(one, 1);
