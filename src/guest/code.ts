@@ -27,22 +27,13 @@ import { sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
 import { fileNameHint } from "./syntax-hints.ts";
-import { isTampered } from "./tamper-check.ts";
+import { checkForTampering } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
 
 const NativePromise = Promise;
 const Bytes = Uint8Array;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
-
-/**
- * Asks the service for another guest if submitted code has broken built-ins that later runs need. Without this frame, the
- * service would learn of it only when these runs fail. The check runs once for all frames of a turn, because it takes as
- * long as a small run. Its frame goes before their results, because the service sends the next run when it gets a result.
- */
-function checkForTampering(): Buffer | null {
-  return isTampered() ? bytesFrame(FROM_GUEST.retire, 0) : null;
-}
 
 /**
  * One submitted code, evaluated at its first run. A function or a handler is kept, so that module state stays warm between

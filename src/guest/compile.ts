@@ -7,7 +7,7 @@ import { isEnvelope } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
 import { grammarHint } from "./grammar-hints.ts";
-import { checkModule, isDuplicate, isModuleOnly, mayBeModule, moduleFault } from "./module-check.ts";
+import { checkModule, isDuplicate, isModuleOnly, isTypes, mayBeModule, moduleFault } from "./module-check.ts";
 import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
@@ -292,11 +292,4 @@ function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFa
   // The approximate check finds another fault, at a word that it has written itself.
   if (isDuplicate(error.message)) return moduleFault(map ? text : bare, error.message);
   return knownFault ?? faultOfModules(codeId) ?? moduleFault(map ? text : bare, error.message);
-}
-
-/** Whether V8 reports this error for TypeScript types. */
-function isTypes(failure: SyntaxFailure): boolean {
-  return /^Unexpected (?:token '[:?!<]|identifier|strict mode|reserved word)|^Missing initializer|^missing \)|^Malformed arrow/.test(
-    failure.message,
-  );
 }

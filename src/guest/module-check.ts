@@ -27,6 +27,13 @@ export function mayBeModule(failure: SyntaxFailure): boolean {
   return isModuleOnly(failure) || /^Identifier '(?:module|exports|require)' has/.test(failure.message);
 }
 
+/** Whether V8 reports this error for TypeScript types. */
+export function isTypes(failure: SyntaxFailure): boolean {
+  return /^Unexpected (?:token '[:?!<]|identifier|strict mode|reserved word)|^Missing initializer|^missing \)|^Malformed arrow/.test(
+    failure.message,
+  );
+}
+
 /**
  * Finds a syntax error in the text of a module, outside of imports and exports. V8 gives no position for an error in a
  * module, and parses a module only when it loads it. So the text is parsed as a function body.

@@ -2,6 +2,9 @@ import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { Duplex, Readable, Writable } from "node:stream";
 
+import { bytesFrame } from "../wire/frames.ts";
+import { FROM_GUEST } from "../wire/messages.ts";
+
 /**
  * The built-ins that a task can replace and that the harness and Node use for later runs. The harness saves most built-ins
  * when it starts. But it also calls methods of strings and patterns directly, and Node looks up the methods of its sockets
@@ -59,7 +62,7 @@ export function rememberBuiltIns(): void {
 }
 
 /** Whether a task has replaced one of the saved built-ins. Takes some microseconds. */
-export function isTampered(): boolean {
+function isTampered(): boolean {
   try {
     for (let at = 0; at < methods.length; at += 1) {
       const { owner, key, value } = methods[at]!;
@@ -81,4 +84,13 @@ export function isTampered(): boolean {
 function remember(owner: object, key: PropertyKey): void {
   const value: unknown = getOwnPropertyDescriptor(owner, key)?.value;
   if (typeof value === "function") methods.push({ owner: owner as Record<PropertyKey, unknown>, key, value });
+}
+
+/**
+ * Asks the service for another guest if submitted code has broken built-ins that later runs need. Without this frame, the
+ * service would learn of it only when these runs fail. The check runs once for all frames of a turn, because it takes as
+ * long as a small run. Its frame goes before their results, because the service sends the next run when it gets a result.
+ */
+export function checkForTampering(): Buffer | null {
+  return isTampered() ? bytesFrame(FROM_GUEST.retire, 0) : null;
 }

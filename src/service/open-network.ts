@@ -2,8 +2,13 @@ import type { Config } from "../config.ts";
 import type { Egress } from "../egress/egress.ts";
 import { LocalPorts } from "../egress/local-ports.ts";
 import { egressPolicy } from "../egress/policy.ts";
+import { ConnectionShare } from "../http/connection-share.ts";
+import { Intake } from "../http/intake.ts";
+import { Proxies } from "../http/proxies.ts";
+import { RequestShare } from "../http/request-share.ts";
 import { Sources } from "../source/fetch.ts";
 import { egressCounts } from "../telemetry/egress-counts.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** The limits of a fetch: a slow server blocks a slot of its caller's container, and many redirects would hide the source. */
 const FETCHING = { connectMs: 2_000, totalMs: 5_000, maxRedirects: 3 };
@@ -29,4 +34,20 @@ export function openSources(config: Config, { policy, ports }: Egress): Sources 
     { ...FETCHING, maxBytes, urlMaxLength, ports },
     { maxFreshMs: config.taskUrlCacheTime, maxBytes: config.taskUrlCache, maxEntries: config.taskUrlCacheEntries },
   );
+}
+
+/** What takes the connections and requests of all clients: of the service, and of the console where it has a separate port. */
+interface Entrance {
+  readonly proxies: Proxies;
+  readonly intake: Intake;
+  /** Called for each connection that is refused because its network has its share. */
+  readonly onRefused: (network: string, open: number) => void;
+}
+
+/** @param share the most connections, and the most requests at once, of one client network */
+export function openIntake({ trustProxy }: Config, share: number, log: Log): Entrance {
+  const proxies = new Proxies(trustProxy, (ignored) => log.pino.warn(ignored));
+  const onRefused: Entrance["onRefused"] = (...refused) => log.refusedConnection(...refused);
+  const connections = new ConnectionShare(share, proxies, onRefused);
+  return { proxies, onRefused, intake: new Intake({ proxies, connections, requestShare: new RequestShare(share) }) };
 }

@@ -7,31 +7,22 @@ import path from "node:path";
 import { CopiedDatabases } from "../backup/backup-source.ts";
 import { BackupServer } from "../backup/serve-backups.ts";
 import { refuseUnfinishedRestore } from "../backup/unfinished-restore.ts";
-import { loadText } from "../builder/load-text.ts";
 import type { Config } from "../config.ts";
 import { settingsInForce } from "../config/in-force.ts";
 import type { Origins } from "../config/read.ts";
 import type { TransformText } from "../containers/guest/transform-texts.ts";
 import { lockDataFolder } from "../data-lock.ts";
 import { FamilyRequests } from "../http/api/family-requests.ts";
-import { loadApi } from "../http/api/load-api.ts";
 import type { ApiDependencies } from "../http/api/route.ts";
 import type { SystemFacts } from "../http/api/system-facts.ts";
 import { Authenticator } from "../http/authenticator.ts";
 import { Bodies } from "../http/bodies.ts";
-import { ConnectionShare } from "../http/connection-share.ts";
-import { consoleFiles } from "../http/console/console-files.ts";
-import { consoleUrlOf, listenForConsole } from "../http/console/console-server.ts";
+import { consoleUrlOf } from "../http/console/console-server.ts";
 import { readLogo } from "../http/console/logo.ts";
 import { VERSION } from "../http/headers.ts";
-import { Intake } from "../http/intake.ts";
 import { drained, listen, listeningPorts, urlOf } from "../http/listen-and-drain.ts";
 import { createListener } from "../http/listener.ts";
-import { loadMcp } from "../http/mcp/load-mcp.ts";
 import { OpenConnections } from "../http/open-connections.ts";
-import { openApiJson } from "../http/openapi/load-document.ts";
-import { Proxies } from "../http/proxies.ts";
-import { RequestShare } from "../http/request-share.ts";
 import { ActiveRuns } from "../http/run/active-runs.ts";
 import { cancelRun, runningIn } from "../http/run/find-runs.ts";
 import { replaceGuests } from "../http/run/replace-guests.ts";
@@ -47,7 +38,6 @@ import { Records } from "../records/records.ts";
 import { closeInheritedDescriptors, descriptorLimit } from "../sandbox/launcher/descriptors.ts";
 import { openSandbox } from "../sandbox/open-sandbox.ts";
 import { giveUpRoot, isPrivileged, serviceIdentity } from "../sandbox/privilege.ts";
-import { isReadable } from "../sandbox/reachable-folder.ts";
 import { sandboxOptions } from "../sandbox/sandbox-options.ts";
 import type { SandboxFacts } from "../sandbox/sandbox.ts";
 import { giveFolder, refuseLinks } from "../sandbox/temp/give-folder.ts";
@@ -55,11 +45,9 @@ import { openLimitStore, openPolicies, openRedis, openShared, openTaskStore } fr
 import { Tasks } from "../tasks/tasks.ts";
 import { openLog } from "../telemetry/log.ts";
 import { EventLoopLag } from "../telemetry/metrics/event-loop-lag.ts";
-import { loadExposition } from "../telemetry/metrics/exposition.ts";
 import { readMetricsToken } from "../telemetry/metrics/read-token.ts";
 import { runCounts } from "../telemetry/run-counts.ts";
 import { RunIds } from "../telemetry/run-ids.ts";
-import { copyThreadPrograms } from "../thread-programs.ts";
 import { ensureAdminToken } from "../tokens/admin-token.ts";
 import type { Caller } from "../tokens/caller.ts";
 import { CheckRate } from "../tokens/check-rate.ts";
@@ -67,10 +55,12 @@ import { IssueRate } from "../tokens/issue-rate.ts";
 import { openTokens, type Tokens } from "../tokens/token-service.ts";
 import { capacityOf } from "./capacity.ts";
 import { keyEvents } from "./key-events.ts";
+import { loadAsRoot } from "./load-as-root.ts";
 import { type MeasuredService, metricsOfRuns, metricsText } from "./metrics-answer.ts";
+import { openConsole } from "./open-console.ts";
 import { openGuests } from "./open-guests.ts";
 import { openHistory } from "./open-history.ts";
-import { openEgress, openSources } from "./open-network.ts";
+import { openEgress, openIntake, openSources } from "./open-network.ts";
 import { openPackages, readRegistries } from "./open-packages.ts";
 import { openFindings } from "./service-findings.ts";
 
@@ -227,13 +217,7 @@ async function wire(
     ...{ settings: settingsInForce(config, origins), capacity: { ...capacity } },
     findings: openFindings(config, sandbox.facts, checks, link),
   };
-  const proxies = new Proxies(config.trustProxy, (ignored) => log.pino.warn(ignored));
-  const onRefused: ConstructorParameters<typeof ConnectionShare>[2] = (...refused) => log.refusedConnection(...refused);
-  const intake = new Intake({
-    proxies,
-    connections: new ConnectionShare(capacity.connectionsOfNetwork, proxies, onRefused),
-    requestShare: new RequestShare(capacity.connectionsOfNetwork),
-  });
+  const { proxies, intake, onRefused } = openIntake(config, capacity.connectionsOfNetwork, log);
   const server = createListener(config, {
     config,
     consoleLogo,
@@ -274,25 +258,13 @@ async function wire(
   closers.adopt(server, (open) => open.closeAllConnections());
   server.maxConnections = capacity.connections;
   const openConnections = new OpenConnections(server);
-  // What is loaded later must be loaded now if the service's user cannot read it.
-  if (identity && !(await isReadable(import.meta.filename, identity))) {
-    closers.use(await copyThreadPrograms(path.resolve(history.folder)));
-    await giveFolder(history.folder, identity);
-    await Promise.all([history.threads.load(), loadExposition(), loadApi(), loadMcp(), openApiJson(), consoleFiles()]);
-    await loadText();
-  }
+  if (identity) await loadAsRoot(history, identity, closers);
   if (identity) await giveFolder(folder, identity);
   await listen(server, config);
   const url = urlOf(server, config.tlsCert !== null);
-  let consoleUrl = `${url}/`;
-  if (config.consolePort !== null) {
-    const [servicePort] = listeningPorts(server);
-    const parts = { logo: consoleLogo, proxies, intake, onRefused, servicePort: servicePort! };
-    const console = await listenForConsole(config, config.consolePort, parts);
-    closers.adopt(console, (open) => open.close().closeAllConnections());
-    servers.push(console);
-    consoleUrl = consoleUrlOf(console, url);
-  }
+  const consoleParts = { logo: consoleLogo, proxies, intake, onRefused };
+  const console = await openConsole(config, server, consoleParts, closers);
+  if (console) servers.push(console);
   keepCode();
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
@@ -309,7 +281,7 @@ async function wire(
   await nodes?.announce();
   return {
     url,
-    consoleUrl,
+    consoleUrl: console ? consoleUrlOf(console, url) : `${url}/`,
     isolation: sandbox.facts,
     adminTokenFile,
     lost: lost.promise,

@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 512;
 /** The most connections of one client network, so that no single network takes all of them. */
 const MAX_CONNECTIONS_OF_NETWORK = 128;
 
-interface ConsoleServerDependencies {
+export interface ConsoleServerDependencies {
   readonly logo: Logo | null;
   readonly proxies: Proxies;
   readonly intake: Intake;

@@ -3,6 +3,7 @@ import { Problem } from "../../errors.ts";
 import type { RecordError } from "../../records/record.ts";
 import type { Task } from "../../tasks/task.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import type { Outcome } from "./execution.ts";
 
 const DETAIL = "the task failed; its owner can read the record of this run";
 
@@ -49,6 +50,11 @@ export function hideFault(error: unknown, { bearer, task, answer }: FailedRun): 
 /** Whether the caller of a run learns only that its task has failed. */
 export function hidesFaults(task: Pick<Task, "errors"> | null, bearer: Caller | null): boolean {
   return bearer === null && task !== null && task.errors !== "shown";
+}
+
+/** Leaves out a hint about the code of a public task, which is for its author only. */
+export function shownTo(outcome: Outcome, { task, bearer }: FailedRun): Outcome {
+  return "json" in outcome && outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
 }
 
 /** Returns the error of a record as `hideFault` shows it. */

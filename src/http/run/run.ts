@@ -12,7 +12,7 @@ import { codeOfCall } from "./code-of-call.ts";
 import { type DryRun, type DryRunAnswer, dryRun } from "./dry-run.ts";
 import { Execution, type Outcome } from "./execution.ts";
 import { findTask, mustNotHaveEnded, type RunTarget } from "./find-task.ts";
-import { hideFault, hidesFaults } from "./hide-fault.ts";
+import { hideFault, shownTo } from "./hide-fault.ts";
 import { cancelWith, inputOfTool, targetOfTool } from "./input-of-tool.ts";
 import { limitOr, limitProblem } from "./limit-problem.ts";
 import { ObservedRun } from "./observe-run.ts";
@@ -269,11 +269,6 @@ export class RunEndpoint {
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     return hideFault(error, call);
   }
-}
-
-/** Leaves out a hint about the code of a public task, which is for its author only. */
-function shownTo(outcome: Outcome, { task, bearer }: RunCall): Outcome {
-  return "json" in outcome && outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
 }
 
 /** The lowest timeout that the tokens of the run and its request set, in milliseconds. */
