@@ -26,7 +26,10 @@ import type { TokenStore } from "./tokens/store.ts";
 import { RedisTokenStore } from "./tokens/stores/redis.ts";
 import { Revocations } from "./tokens/stores/revocations.ts";
 
-type Settings = Pick<Config, "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "fsync">;
+type Settings = Pick<
+  Config,
+  "redis" | "redisPasswordFile" | "redisCa" | "realm" | "onStoreLoss" | "revocationLag" | "fsync"
+>;
 
 /**
  * Connects to the Redis of the settings. @returns null if the settings have none.
@@ -42,12 +45,19 @@ export async function openRedis(config: Settings, log: Log | null): Promise<Redi
       : readNamedFile("--redis-password-file", redisPasswordFile).toString().trim();
   const where = describePlace(redis);
   const onChange = (reason: Error | null): void => {
-    if (reason) log?.pino.error({ err: reason }, `${where} does not answer; on-store-loss is ${config.onStoreLoss}`);
+    if (reason) log?.pino.error({ err: reason }, `${where} does not answer; ${lossText(config)}`);
     else log?.pino.warn(`${where} answers again`);
   };
   const link = await RedisLink.open({ ...redis, password }, { realm, authority, onChange });
   for (const warning of log ? await durabilityWarnings(link) : []) log?.pino.warn(warning);
   return link;
+}
+
+/** What the loss of Redis means for runs. */
+function lossText({ onStoreLoss, revocationLag }: Settings): string {
+  if (onStoreLoss === "deny") return "on-store-loss is deny";
+  const seconds = revocationLag / 1_000;
+  return `on-store-loss is allow, so runs are accepted without counting for ${seconds} s, which is the revocation-lag`;
 }
 
 /** The stores that nodes share in addition to the counts. */

@@ -34,7 +34,7 @@ export const NODES: Settings<NodeConfig> = {
   onStoreLoss: one(
     "--on-store-loss <answer>",
     "deny",
-    "while --redis cannot be reached: deny refuses runs, allow runs them without counting",
+    "while --redis cannot be reached: deny refuses runs, allow runs them without counting, for as long as --revocation-lag permits",
     choice("deny", "allow"),
   ),
   revocationLag: one(
