@@ -10,6 +10,7 @@ import { execute } from "./run/execute.ts";
 import { executeStreaming } from "./run/stream.ts";
 import { readSubmission, type RunFlags } from "./run/submission.ts";
 import { changeOf, contentsOf } from "./run/watch.ts";
+import { whileBuilding } from "./run/while-building.ts";
 import { readProjectFile } from "./target/project-file.ts";
 
 export function runCommand(): Command {
@@ -76,8 +77,10 @@ function runOnce(
   submission: Awaited<ReturnType<typeof readSubmission>>,
   signal?: AbortSignal,
 ): Promise<number> {
-  if (call.flags.stream) return executeStreaming(call.target, container, submission, signal);
-  return execute(call.caisson, container, submission, call.json, signal);
+  return whileBuilding(() => {
+    if (call.flags.stream) return executeStreaming(call.target, container, submission, signal);
+    return execute(call.caisson, container, submission, call.json, signal);
+  }, signal);
 }
 
 /** Runs the file again and again. A change cancels the run in flight. Ctrl-C ends. */

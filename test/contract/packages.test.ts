@@ -531,6 +531,38 @@ describe("the list of packages", () => {
     await until(async () => (await buildsOf(service.admin)).length === 0, "the builds have ended");
   });
 
+  it("is waited for by caisson run, which reports it", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
+    const folder = await mkdtemp(path.join(tmpdir(), "caisson-packages-"));
+    const file = path.join(folder, "task.js");
+    await writeFile(file, 'import { slow } from "npm:slow@1.0.0"; export default () => slow');
+    const ends = [
+      caisson("run", file, "--container", "waits"),
+      caisson("run", file, "--container", "streams", "--stream"),
+    ];
+    try {
+      for (const container of ["waits", "streams"]) {
+        const target = `/api/runs?container=${container}`;
+        const isAnswered = async (): Promise<boolean> =>
+          (await service.request("GET", target)).text.includes('"packages_building"');
+        await until(isAnswered, "the service has answered that the packages are being built");
+      }
+      // The builder asks again after its first request has failed.
+      registry.instead.delete("/slow");
+      gate.resolve();
+      for (const { code, stdout, stderr } of await Promise.all(ends)) {
+        assert.deepEqual([code, stdout], [0, "1\n"], stderr);
+        assert.match(stderr, /^caisson: the packages are being built; this may take a minute/);
+      }
+    } finally {
+      registry.instead.delete("/slow");
+      gate.resolve();
+      await Promise.all(ends);
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it("is used by the command line", async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "caisson-packages-"));
     const file = path.join(folder, "task.js");

@@ -8,6 +8,7 @@ import { printableJson, printableLines } from "../print/printable.ts";
 import { say } from "../print/say.ts";
 import { runErrorLines } from "../runs/error-lines.ts";
 import type { Submission } from "./submission.ts";
+import { isBuilding } from "./while-building.ts";
 
 /**
  * Runs a submission. Prints the lines of the console to stderr as they come, the result to stdout, and the reason of a failure to
@@ -15,7 +16,7 @@ import type { Submission } from "./submission.ts";
  *
  * @param json whether the record is printed instead of the result
  * @returns the exit code
- * @throws {CaissonError} if the run was not admitted, or if the connection broke
+ * @throws {CaissonError} if the run was not admitted, if its packages are being built, or if the connection broke
  */
 export async function execute(
   caisson: Caisson,
@@ -33,6 +34,7 @@ export async function execute(
           .map((line) => `${line}\n`)
           .join(""),
       );
+    else if (event.type === "error" && isBuilding(event.error)) throw event.error;
     else if (event.type === "error") exitCode = exitOfCode(event.error.code, event.error.status);
     else if (event.type === "result" && !json) exitCode = await printResult(event.value);
     else if (event.type === "record") {

@@ -9,11 +9,13 @@ import { printableLines } from "../print/printable.ts";
 import { say } from "../print/say.ts";
 import type { Target } from "../target/target.ts";
 import type { Submission } from "./submission.ts";
+import { isBuilding } from "./while-building.ts";
 
 /**
  * Runs a submission and prints its result as it comes, of any size. The answer of `/api/run` has no console.
  *
  * @returns the exit code
+ * @throws {CaissonError} if the packages are being built, or if the connection broke
  */
 export async function executeStreaming(
   { url, token, fetch }: Target,
@@ -45,6 +47,7 @@ async function show(answer: Response, url: string, file: string | null): Promise
   const fault = answer.headers.get("caisson-fault");
   if (!answer.ok && type.startsWith("application/problem+json")) {
     const error = await errorOfAnswer(answer, url);
+    if (isBuilding(error)) throw error;
     const frames = printableLines(error.taskError?.stack ?? "").filter((line) => /^\s+at /.test(line));
     // Without the record, the positions have the name that the service gives to code without a name.
     say(
