@@ -84,7 +84,7 @@ export class RedisLink {
   private constructor(place: RedisPlace, options: LinkOptions, client: Redis | Cluster, isRefusal: IsRefusal) {
     this.#place = place;
     this.commandMs = options.commandMs ?? COMMAND_MS;
-    this.#replies = new Replies(this.commandMs);
+    this.#replies = new Replies(this.commandMs, isRefusal);
     this.#client = client;
     this.#isRefusal = isRefusal;
     // In a cluster the part in braces selects the node. All keys of a decision must be on the same node.

@@ -19,9 +19,13 @@ interface Waiting {
  * Redis is lost if it answers nothing for the time limit, of which only the time counts in which the node was able to read. A
  * caller can delay the node's event loop, and can make a long line of commands before Redis. Neither is a loss of Redis:
  * an operator may have allowed runs without counting while Redis is lost, and the caller would pass its limits.
+ *
+ * So only a reply shows that Redis is busy. Until the next reply, it is open whether Redis is busy or lost, and an overdue
+ * command keeps waiting: a run must not be refused because Redis answered before it was lost.
  */
 export class Replies {
   readonly #limitMs: number;
+  readonly #isRefusal: (error: unknown) => boolean;
   /** The commands without a reply, with the oldest first. */
   readonly #waiting = new Set<Waiting>();
   /** The parts that passed without a reply. The first one may be short, so it does not count. */
@@ -29,9 +33,12 @@ export class Replies {
   /** The time of the last reply, or of the first command after a time without commands. */
   #heardMs = 0;
   #isTicking = false;
+  #hasHeard = false;
 
-  constructor(limitMs: number) {
+  /** @param isRefusal whether an error is a reply of Redis; other errors are of the connection */
+  constructor(limitMs: number, isRefusal: (error: unknown) => boolean) {
     this.#limitMs = limitMs;
+    this.#isRefusal = isRefusal;
   }
 
   /**
@@ -45,11 +52,17 @@ export class Replies {
       const waiting = { sentMs: performance.now(), reject };
       if (this.#waiting.size === 0) this.#restart(waiting.sentMs);
       this.#waiting.add(waiting);
-      const settle = (): void => {
+      const settled = (isReply: boolean): void => {
         this.#waiting.delete(waiting);
-        this.#restart(performance.now());
+        if (isReply) this.#heard();
       };
-      reply.finally(settle).then(resolve, reject);
+      reply
+        .then(
+          () => settled(true),
+          (error: unknown) => settled(this.#isRefusal(error)),
+        )
+        .then(() => reply)
+        .then(resolve, reject);
       this.#tick();
     });
   }
@@ -57,6 +70,19 @@ export class Replies {
   #restart(heardMs: number): void {
     this.#silentParts = -1;
     this.#heardMs = heardMs;
+  }
+
+  #heard(): void {
+    this.#restart(performance.now());
+    if (this.#hasHeard || this.#waiting.size === 0) return;
+    this.#hasHeard = true;
+    // The node has then read all replies that arrived together with this one.
+    setImmediate(() => {
+      this.#hasHeard = false;
+      const longestMs = MAX_LIMITS * this.#limitMs;
+      // Not the time now: the last reply shows nothing about the time after it.
+      this.#reject(this.#heardMs - longestMs, new RedisBusy(`it answered only other commands for ${longestMs} ms`));
+    });
   }
 
   #tick(): void {
@@ -74,17 +100,10 @@ export class Replies {
   }
 
   #check(): void {
-    const nowMs = performance.now();
-    const longestMs = MAX_LIMITS * this.#limitMs;
     this.#silentParts += 1;
-    const isOverdue = nowMs - this.#heardMs >= longestMs && this.#silentParts >= MIN_PARTS;
-    if (this.#silentParts >= PARTS || isOverdue) {
-      this.#reject(Infinity, new Error(`it did not answer in ${this.#limitMs} ms`));
-    } else {
-      // A command that was sent after the last reply waits for the decision whether Redis is lost.
-      const sentMs = Math.min(nowMs - longestMs, this.#heardMs);
-      this.#reject(sentMs, new RedisBusy(`it answered only other commands for ${longestMs} ms`));
-    }
+    const isOverdue = performance.now() - this.#heardMs >= MAX_LIMITS * this.#limitMs && this.#silentParts >= MIN_PARTS;
+    if (this.#silentParts < PARTS && !isOverdue) return;
+    this.#reject(Infinity, new Error(`it did not answer in ${this.#limitMs} ms`));
   }
 
   /** Rejects the commands that were sent before a time. */

@@ -6,6 +6,7 @@ import type { LimitStore } from "../../src/limits/store.ts";
 import { FailOpenLimitStore } from "../../src/limits/stores/fail-open.ts";
 import { RedisLimitStore } from "../../src/limits/stores/redis.ts";
 import { COMMAND_MS, type RedisLink, redisScript } from "../../src/redis/redis-link.ts";
+import { RedisBusy, Replies } from "../../src/redis/redis-replies.ts";
 import { until } from "../contract/until.ts";
 import { readOne } from "../limits/read-one.ts";
 import { charge } from "../suites/limit-store.ts";
@@ -55,6 +56,8 @@ async function request(store: LimitStore, runs: number): Promise<{ admitted: num
   }
   return { admitted, uncounted };
 }
+
+const never = (): Promise<never> => new Promise(() => {});
 
 describe("a Redis that answers", { skip: await missing("redis-server") }, () => {
   it("is not lost while a long line of commands delays its answers", async () => {
@@ -126,5 +129,58 @@ describe("a Redis that stands still", { skip: await missing("redis-server") }, (
     assert.ok(turns <= 9, `${turns} turns`);
     await answer;
     process.kill(server.pid, "SIGCONT");
+  });
+});
+
+describe("a Redis that is killed", { skip: await missing("redis-server") }, () => {
+  it("is lost also for runs that it has received, if the node had no time to read that the connection is closed", async () => {
+    await using server = await startRedis();
+    const link = await server.hastyLink();
+    const store = new FailOpenLimitStore(new RedisLimitStore(link));
+    await Promise.all(makeLine(link, 1));
+    assert.deepEqual(await request(store, 1), { admitted: 1, uncounted: 0 });
+    const answered = link.call("PING");
+    // Redis reads 16 KB at a time, so it answers the first command before it begins the second one, which does not end.
+    const unanswered = assert.rejects(link.run(SLOW, [], [1e12, "x".repeat(40_000)]), Problem);
+    const requested = request(store, 20);
+    assert.equal(await answered, "PONG");
+    process.kill(server.pid, "SIGKILL");
+    block(4 * COMMAND_MS);
+    assert.deepEqual(await requested, { admitted: 20, uncounted: 20 });
+    await unanswered;
+    assert.ok(link.lost);
+  });
+});
+
+describe("the wait for replies of Redis", () => {
+  const LIMIT_MS = 20;
+
+  it("ends as a loss if no reply arrives, also for a command that was sent before the last reply", async () => {
+    const replies = new Replies(LIMIT_MS, () => false);
+    const command = replies.wait(never());
+    await replies.wait(Promise.resolve());
+    block(4 * LIMIT_MS);
+    await assert.rejects(
+      command,
+      (error: Error) => !(error instanceof RedisBusy) && /did not answer/.test(error.message),
+    );
+  });
+
+  it("ends as a loss if the connection of another command ends", async () => {
+    const replies = new Replies(LIMIT_MS, () => false);
+    const command = replies.wait(never());
+    block(4 * LIMIT_MS);
+    await assert.rejects(replies.wait(Promise.reject(new Error("the connection ended"))), /the connection ended/);
+    await assert.rejects(command, (error: Error) => !(error instanceof RedisBusy));
+  });
+
+  it("ends as busy for a command that is overdue when Redis answers or refuses another one", async () => {
+    for (const other of [() => Promise.resolve(), () => Promise.reject(new Error("refused"))]) {
+      const replies = new Replies(LIMIT_MS, () => true);
+      const command = replies.wait(never());
+      block(4 * LIMIT_MS);
+      await replies.wait(other()).catch(() => {});
+      await assert.rejects(command, RedisBusy);
+    }
   });
 });
