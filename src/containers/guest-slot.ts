@@ -13,6 +13,8 @@ const MAX_AGE_MS = 20 * 60_000;
 /** The time that new runs wait for a silent guest. By then the watchdog has ended a blocked guest, or the machine is too busy. */
 const SILENT_WAIT_MS = 10_000;
 const MAX_DRAINING = 2;
+/** The guests that a run waits for, one after the other. More than this many end only if no guest works. */
+const MAX_GUESTS = 16;
 const CLOSED = new Problem("container_restarted", "the container was closed");
 
 /** A container: its runs in flight, and the slot of each isolation group. */
@@ -131,6 +133,19 @@ export class GuestSlot {
     if (this.#warm) return this.#warm;
     this.#arriving ??= this.#take();
     return this.#arriving;
+  }
+
+  /**
+   * Calls `begin` when a guest has arrived. Runs that waited for the same guest begin one after the other. If they have ended
+   * it, as many abandoned runs do, the next one gets another guest: it has only waited.
+   *
+   * @throws {Problem} as `arrive`, or the error of `begin`.
+   */
+  async whenArrived<T>(begin: (taken: Taken) => T): Promise<T> {
+    let taken = await this.arrive();
+    for (let guests = 1; taken.guest.ended && guests < MAX_GUESTS; guests++) taken = await this.arrive();
+    // In the same turn as the check, so that no other run ends the guest in between.
+    return begin(taken);
   }
 
   /** Lets the guest of the slot finish its runs, and then ends it. */

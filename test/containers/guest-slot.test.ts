@@ -36,6 +36,38 @@ it("runs that arrive while the guest is started wait for the same guest", async 
   assert.equal(launches, 1);
 });
 
+it("runs that only waited begin in another guest if abandoned runs have ended the guest for which they waited", async (t) => {
+  const slot = makeSlot(t);
+  const waiting = Array.from({ length: 70 }, (_, index) =>
+    slot.whenArrived(({ guest }) => {
+      const run = start(guest, "a");
+      if (index < 65) guest.abandon(run.id);
+      return { guest, run };
+    }),
+  );
+  const begun = await Promise.all(waiting);
+  assert.ok(begun[63]!.guest.ended);
+  const { guest } = begun[64]!;
+  for (const each of begun.slice(64)) assert.equal(each.guest, guest);
+  assert.equal(guest.ended, false);
+  assert.deepEqual(
+    begun.slice(65).flatMap(({ run }) => run.events),
+    [],
+  );
+});
+
+it("a run whose guests always end does not wait for ever", async (t) => {
+  const slot = makeSlot(t, async () => {
+    const { guest } = await makeGuest(t);
+    guest.end(new Problem("sandbox_failed", "no"));
+    return guest;
+  });
+  await assert.rejects(
+    slot.whenArrived(({ guest }) => start(guest, "a")),
+    { code: "sandbox_failed" },
+  );
+});
+
 it("a guest that could not be started is reported to all waiting runs, and the next run tries again", async (t) => {
   let fails = true;
   const slot = makeSlot(t, async () => {

@@ -180,33 +180,36 @@ export class RunEndpoint {
       // Most runs contain their code, and a promise costs a turn of the microtasks.
       const code = loaded instanceof Promise ? await loaded : loaded;
       if (call.lock) trace.packages = recordPackages(call.lock);
-      const { guest, start } = slot.warm(performance.now()) ?? (await slot.arrive());
-      if (running) this.#mustBeInForce(call);
-      slot.container.mustNotBeEnded(replacements);
-      const over = (): void => {
-        release();
-        running?.delete(execution);
-        this.#with.traces.ended(trace, guest);
+      const warm = slot.warm(performance.now());
+      const beginIn = ({ guest, start }: NonNullable<typeof warm>): Execution => {
+        if (running) this.#mustBeInForce(call);
+        slot.container.mustNotBeEnded(replacements);
+        const over = (): void => {
+          release();
+          running?.delete(execution);
+          this.#with.traces.ended(trace, guest);
+        };
+        const execution = new Execution(new ObservedRun(call, trace, this.#with, over), trace);
+        const context = (): string => this.#contextOf(call, data);
+        const sentMs = call.answer.sent(start);
+        const runOptions = {
+          timeoutMs: timeoutOf(call),
+          body,
+          isPreflight: call.request.method === "OPTIONS",
+          family: call.caller.family,
+        };
+        if (call.recorded) trace.meterGuest(guest);
+        execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));
+        trace.sent(start, sentMs, guest.inFlight.size - 1);
+        // Guests that were replaced while the run waited take no further run, and neither does this guest.
+        if (slot.container.replacements > replacements) slot.replaceGuest(performance.now());
+        if (body) discardRest(call.response);
+        begun = true;
+        running?.add(execution, callersOf(call));
+        abandonWithClient(call.response, execution);
+        return execution;
       };
-      const execution = new Execution(new ObservedRun(call, trace, this.#with, over), trace);
-      const context = (): string => this.#contextOf(call, data);
-      const sentMs = call.answer.sent(start);
-      const runOptions = {
-        timeoutMs: timeoutOf(call),
-        body,
-        isPreflight: call.request.method === "OPTIONS",
-        family: call.caller.family,
-      };
-      if (call.recorded) trace.meterGuest(guest);
-      execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));
-      trace.sent(start, sentMs, guest.inFlight.size - 1);
-      // Guests that were replaced while the run waited take no further run, and neither does this guest.
-      if (slot.container.replacements > replacements) slot.replaceGuest(performance.now());
-      if (body) discardRest(call.response);
-      begun = true;
-      running?.add(execution, callersOf(call));
-      abandonWithClient(call.response, execution);
-      return execution;
+      return warm ? beginIn(warm) : await slot.whenArrived(beginIn);
     } finally {
       if (!begun) release();
     }
