@@ -77,7 +77,8 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
   const policies = new RedisPolicyStore();
   const permits = new RedisPermits();
   const restarts = new Restarts();
-  const feed = new Feed(link, [revocations, policies, permits, restarts], config.revocationLag);
+  // A suspension and its end may arrive together. Then the runs in flight are ended before new runs begin.
+  const feed = new Feed(link, [revocations, restarts, policies, permits], config.revocationLag);
   revocations.attach(feed);
   policies.attach(feed);
   permits.attach(feed);

@@ -242,6 +242,27 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     }, "the other node has a new guest");
   });
 
+  for (const [first, next, code] of [
+    ["suspend?now=true", "resume", "container_suspended"],
+    ["restart?now=true", "restart", "container_restarted"],
+  ] as const) {
+    it(`end the runs in flight of a container on all nodes after ${first}, also with a ${next} directly after it`, async () => {
+      const lasting = `async () => { await new Promise(() => setInterval(() => {}, 1_000)); }`;
+      const name = `brief-${next}`;
+      const ended = nodes[1].run(name, lasting);
+      await until(async () => {
+        const listed = await nodes[1].request("GET", `/api/containers?cursor=brief-&limit=9`);
+        const { containers } = listed.json() as { containers: { container: string; running: number }[] };
+        return containers.some(({ container, running }) => container === name && running === 1);
+      }, "the run is in flight");
+      for (const action of [first, next]) {
+        assert.equal((await nodes[0].request("POST", `/api/containers/${name}/${action}`)).status, 200);
+      }
+      assert.equal(((await ended).json() as { code: string }).code, code);
+      await until(async () => (await nodes[1].run(name, "1")).status === 200, "it takes runs again");
+    });
+  }
+
   it("accept an administrative token that the command line issued next to one of them", async () => {
     const child = caisson(homes[0], "token", "issue", "--admin", "--redis", redis.url);
     const token = (await text(child.stdout!)).trim();

@@ -132,8 +132,8 @@ describe("the data that nodes share", { skip: await missing("redis-server") }, (
     await using server = await startRedis();
     await nodesOn(server, async (one, other) => {
       const made: string[] = [];
-      one.restarts.onRestart((container, endsRuns) => made.push(`one ${container} ${endsRuns}`));
-      other.restarts.onRestart((container, endsRuns) => made.push(`other ${container} ${endsRuns}`));
+      one.restarts.onRestart(({ container, endsRuns }) => void made.push(`one ${container} ${endsRuns}`));
+      other.restarts.onRestart(({ container, endsRuns }) => void made.push(`other ${container} ${endsRuns}`));
       await one.restarts.restart("acme", true);
       assert.deepEqual(made, ["one acme true"]);
       await knownInTime(() => made.length > 1, "the other node has the change");

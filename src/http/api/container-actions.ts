@@ -44,6 +44,8 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
       const details = after.suspended ? { container: name, now: after.suspended.endsRuns } : { container: name };
       await audit(call, dependencies, what, by, details);
     }
+    // Also if nothing has changed: other nodes may not have received the first request.
+    if (after.suspended) await restarts.suspended(name, after.suspended.endsRuns);
     return json(200, viewOfPolicy(after));
   };
   resource(

@@ -54,7 +54,7 @@ export interface ApiDependencies {
   readonly issueRate: IssueRate;
   readonly checkRate: CheckRate;
   readonly policies: PolicyStore;
-  readonly restarts: Pick<Restarts, "restart">;
+  readonly restarts: Pick<Restarts, "restart" | "suspended">;
   readonly tasks: Tasks;
   readonly packages: Packages;
   readonly containers: ContainerManager;

@@ -21,7 +21,10 @@ export function replaceGuests(
     if (problem) endRuns(guests, container, problem);
   };
   policies.onSuspended((container, { endsRuns }) => replace(container, endsRuns ? endedBySuspension(container) : null));
-  restarts.onRestart((container, endsRuns) => replace(container, endsRuns ? restarted(container) : null));
+  restarts.onRestart(({ container, endsRuns, isSuspension }) => {
+    const problem = isSuspension ? endedBySuspension(container) : restarted(container);
+    replace(container, endsRuns ? problem : null);
+  });
 }
 
 function restarted(container: string): Problem {
