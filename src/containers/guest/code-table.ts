@@ -59,10 +59,11 @@ export class CodeTable {
     this.#packages = new PackageTable(send, cacheOf, (packagesId) => this.#forgetCodesWith(packagesId));
   }
 
-  use(code: Code): KnownCode {
+  /** @param family the token family of the run */
+  use(code: Code, family: string = ""): KnownCode {
     const existing = this.#byKey.get(code.key);
     if (existing) return existing;
-    const packagesId = code.packages ? this.#packages.use(code.packages) : 0;
+    const packagesId = code.packages ? this.#packages.use(code.packages, family) : 0;
     const parts = encodeCode({ ...code, packagesId });
     const added = {
       id: this.#nextId++,

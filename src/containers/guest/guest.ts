@@ -144,7 +144,7 @@ export class Guest implements FrameTarget {
     { timeoutMs = Infinity, body = null, isPreflight = false, family = "" }: RunOptions = {},
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
-    const known = this.codes.use(code);
+    const known = this.codes.use(code, family);
     const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
     const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
     guestRun.family = family;

@@ -7,7 +7,7 @@ import { collectStream } from "./collect-stream.ts";
 import type { Guest } from "./guest.ts";
 import type { CodePackages } from "./package-table.ts";
 
-/** The bytes of all caches: caches of some hundreds of packages. */
+/** The bytes of all caches: caches of some hundreds of packages. A token family may use a quarter, and then evicts its own first. */
 const MAX_BYTES = 64 * 2 ** 20;
 /** A cache with all functions takes less than twice the bytes of its text. */
 const MAX_PER_BYTE = 4;
@@ -25,6 +25,9 @@ const EVALUATION_MS = 5_000;
 const OVER = new Problem("container_restarted", "the packages are compiled");
 const CONTEXT: RunContext = { runId: "cache", container: "cache", method: "POST", url: "http://cache/", headers: {} };
 
+/** Makes the cache of packages. @throws {Error} if that fails */
+type MakeCache = (packages: CodePackages) => Promise<Buffer>;
+
 /**
  * V8's code caches of artefacts, so that not every guest compiles the same text: that takes most of the time of the first
  * import of a large package.
@@ -35,7 +38,7 @@ const CONTEXT: RunContext = { runId: "cache", container: "cache", method: "POST"
  * functions end: forged numbers make V8 compile other functions.
  */
 export class PackageCaches {
-  readonly #start: () => Promise<Guest>;
+  readonly #make: MakeCache;
   readonly #caches = new ByteCache<Buffer>(MAX_BYTES);
   readonly #nowMs: () => number;
   /** When the cache of an artefact could not be made, by its key. The first one is forgotten first. */
@@ -46,20 +49,30 @@ export class PackageCaches {
   /**
    * @param start starts a guest that has executed nothing
    * @param nowMs the clock, in milliseconds
+   * @param make makes a cache
    */
-  constructor(start: () => Promise<Guest>, nowMs: () => number = () => performance.now()) {
-    this.#start = start;
+  constructor(
+    start: () => Promise<Guest>,
+    nowMs: () => number = () => performance.now(),
+    make: MakeCache = (packages) => makeCache(start, packages),
+  ) {
+    this.#make = make;
     this.#nowMs = nowMs;
   }
 
-  /** Returns the cache of packages, or null. The first guest that needs it compiles the text itself, while the cache is made for the others. */
-  of(packages: CodePackages): Buffer | null {
+  /**
+   * Returns the cache of packages, or null. The first guest that needs it compiles the text itself, while the cache is made for
+   * the others.
+   *
+   * @param family the token family of the run; a cache counts against the family that needed it first
+   */
+  of(packages: CodePackages, family: string): Buffer | null {
     const { key, artefact } = packages;
     if (artefact.length < LEAST_BYTES) return null;
     const cache = this.#caches.get(key);
     if (cache) return cache;
     // One at a time. The next guest of another artefact asks again.
-    if (!this.#hasFailed(key) && !this.#isBusy && !this.#isClosed) void this.#make(packages);
+    if (!this.#hasFailed(key) && !this.#isBusy && !this.#isClosed) void this.#add(packages, family);
     return null;
   }
 
@@ -73,15 +86,12 @@ export class PackageCaches {
     return failedMs !== undefined && this.#nowMs() - failedMs < RETRY_MS;
   }
 
-  async #make(packages: CodePackages): Promise<void> {
-    const { key, artefact } = packages;
+  async #add(packages: CodePackages, family: string): Promise<void> {
+    const { key } = packages;
     this.#isBusy = true;
     try {
-      // Packages that throw, exit or never end have a cache too.
-      const called = await this.#called(packages).catch(() => null);
-      const cache = await streamed(packages, await this.#start(), called, MAX_PER_BYTE * artefact.length);
-      // An artefact has one cache, so that the share of a family applies to none.
-      this.#caches.add(key, cache, cache.length, key);
+      const cache = await this.#make(packages);
+      this.#caches.add(key, cache, cache.length, family);
     } catch {
       // Guests compile the text as before. Mostly it would fail again, for example because the cache needs too much memory.
       this.#failedMs.delete(key);
@@ -91,14 +101,20 @@ export class PackageCaches {
       this.#isBusy = false;
     }
   }
+}
 
-  /** Returns the ends of the functions that imports of the packages call, as a guest reports them; null if it reports anything else. */
-  async #called(packages: CodePackages): Promise<number[] | null> {
-    const bytes = await streamed(packages, await this.#start(), "called", MAX_LIST_BYTES);
-    const ends: unknown = JSON.parse(bytes.toString("latin1"));
-    const isList = Array.isArray(ends) && ends.length <= MAX_FUNCTIONS && ends.every(isOffset);
-    return isList ? ends : null;
-  }
+async function makeCache(start: () => Promise<Guest>, packages: CodePackages): Promise<Buffer> {
+  // Packages that throw, exit or never end have a cache too.
+  const called = await calledOf(start, packages).catch(() => null);
+  return await streamed(packages, await start(), called, MAX_PER_BYTE * packages.artefact.length);
+}
+
+/** Returns the ends of the functions that imports of the packages call, as a guest reports them; null if it reports anything else. */
+async function calledOf(start: () => Promise<Guest>, packages: CodePackages): Promise<number[] | null> {
+  const bytes = await streamed(packages, await start(), "called", MAX_LIST_BYTES);
+  const ends: unknown = JSON.parse(bytes.toString("latin1"));
+  const isList = Array.isArray(ends) && ends.length <= MAX_FUNCTIONS && ends.every(isOffset);
+  return isList ? ends : null;
 }
 
 function isOffset(value: unknown): value is number {

@@ -13,8 +13,12 @@ export interface CodePackages {
 /** Sends a frame. @param rest the rest of its payload, which is not copied */
 export type Send = (frame: Buffer, ...rest: readonly Buffer[]) => void;
 
-/** Returns V8's code cache of packages, or null if there is none yet. Called when they are sent to a guest. */
-export type CacheOf = (packages: CodePackages) => Buffer | null;
+/**
+ * Returns V8's code cache of packages, or null if there is none yet. Called when they are sent to a guest.
+ *
+ * @param family the token family of the run
+ */
+export type CacheOf = (packages: CodePackages, family: string) => Buffer | null;
 
 /** The maximum bytes of all artefacts that a guest holds: a quarter of its default memory. One artefact is always held. */
 const MAX_BYTES = 64 * 2 ** 20;
@@ -36,7 +40,7 @@ export class PackageTable {
   }
 
   /** Returns the id of packages that a new code names. Sends them if the guest does not hold them. */
-  use(packages: CodePackages): number {
+  use(packages: CodePackages, family: string): number {
     const { key, artefact } = packages;
     const existing = this.#byKey.get(key);
     if (existing) {
@@ -48,7 +52,7 @@ export class PackageTable {
     this.#byKey.set(key, added);
     this.#bytes += added.bytes;
     while (this.#bytes > MAX_BYTES && this.#byKey.size > 1) this.#forgetOldest();
-    const parts = encodePackages(artefact, this.#cacheOf(packages));
+    const parts = encodePackages(artefact, this.#cacheOf(packages, family));
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
     this.#send(headOfFrame(TO_GUEST.packages, added.id, bytes), ...parts);
     return added.id;

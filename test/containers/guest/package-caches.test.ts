@@ -20,7 +20,7 @@ after(() => guests.close());
 /** Runs code in a new guest. */
 async function run(caches: PackageCaches, packages: CodePackages, source: string): Promise<string> {
   const guest = new Guest(await guests.sandbox.launch(), LIMITS, undefined, {
-    cacheOf: (each) => caches.of(each),
+    cacheOf: (each, family) => caches.of(each, family),
   });
   guests.made.add(await guest.ready());
   const recorder = new Recorder();
@@ -40,7 +40,7 @@ describe("the code caches of packages", () => {
     });
     const source = 'import { z } from "zod"; export default z.string().parse("ok")';
     assert.equal(await run(caches, packages, source), 'result "ok"');
-    await until(() => caches.of(packages) !== null, "the cache is made");
+    await until(() => caches.of(packages, "") !== null, "the cache is made");
     assert.deepEqual(
       started.map(({ ended, runs }) => [ended, runs]),
       [
@@ -49,7 +49,7 @@ describe("the code caches of packages", () => {
       ],
     );
     // With all functions, a cache is longer than its text.
-    const { length } = caches.of(packages)!;
+    const { length } = caches.of(packages, "")!;
     assert.ok(length > packages.artefact.length / 8 && length < packages.artefact.length);
     assert.equal(await run(caches, packages, source), 'result "ok"');
     caches.close();
@@ -68,9 +68,9 @@ describe("the code caches of packages", () => {
       const caches = new PackageCaches(() => guests.make());
       const written = { "filler@1.0.0/index.js": `${start}\n${filler}` };
       const packages = { key, artefact: await artefactOf(["filler"], written) };
-      assert.equal(caches.of(packages), null);
-      await until(() => caches.of(packages) !== null, "the cache is made");
-      full.push(caches.of(packages)!.length / packages.artefact.length);
+      assert.equal(caches.of(packages, ""), null);
+      await until(() => caches.of(packages, "") !== null, "the cache is made");
+      full.push(caches.of(packages, "")!.length / packages.artefact.length);
       caches.close();
     }
     assert.ok(full[0]! > 1.5 * full[2]! && full[1]! > 1.5 * full[2]!, full.join());
@@ -86,16 +86,33 @@ describe("the code caches of packages", () => {
     const caches = new PackageCaches(start, () => nowMs);
     const short = { key: "short", artefact: Buffer.alloc(1_000) };
     const long = { key: "long", artefact: Buffer.alloc(100_000) };
-    for (let count = 0; count < 5; count += 1) caches.of(short);
+    for (let count = 0; count < 5; count += 1) caches.of(short, "");
     assert.equal(starts, 0);
     for (let count = 0; count < 5; count += 1) {
-      assert.equal(caches.of(long), null);
+      assert.equal(caches.of(long, ""), null);
       await new Promise(setImmediate);
     }
     assert.equal(starts, 2);
     nowMs = 60_000;
-    assert.equal(caches.of(long), null);
+    assert.equal(caches.of(long, ""), null);
     await new Promise(setImmediate);
     assert.equal(starts, 4);
+  });
+
+  it("of one token family do not evict those of another family", async () => {
+    const MIB = 2 ** 20;
+    const caches = new PackageCaches(
+      () => Promise.reject(new Error("no guest")),
+      undefined,
+      () => Promise.resolve(Buffer.alloc(MIB)),
+    );
+    const make = async (key: string, family: string): Promise<void> => {
+      caches.of({ key, artefact: Buffer.alloc(MIB) }, family);
+      await new Promise(setImmediate);
+    };
+    await make("other", "quiet");
+    for (let at = 0; at < 80; at++) await make(`greedy-${at}`, "greedy");
+    const has = (key: string): boolean => caches.of({ key, artefact: Buffer.alloc(1_000_000) }, "quiet") !== null;
+    assert.deepEqual([has("other"), has("greedy-79"), has("greedy-0")], [true, true, false]);
   });
 });
