@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { Command, Option } from "commander";
@@ -97,7 +97,18 @@ function write(file: string, content: string): string | null {
     writeFileSync(file, content, { flag: "wx" });
     return file;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return null;
-    throw new UsageError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    // mkdir reports EEXIST too, for a file where the folder would be.
+    if (code === "EEXIST" && existsSync(file)) return null;
+    throw new UsageError(`${file} cannot be written: ${whyNot(error as NodeJS.ErrnoException, file)}`, {
+      cause: error,
+    });
   }
+}
+
+function whyNot({ code, message }: NodeJS.ErrnoException, file: string): string {
+  if (code !== "ENOTDIR" && code !== "EEXIST") return message;
+  let folder = path.dirname(file);
+  while (!existsSync(folder)) folder = path.dirname(folder);
+  return statSync(folder).isDirectory() ? message : `${folder} is a file, and init takes a folder; give another name`;
 }

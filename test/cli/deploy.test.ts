@@ -53,6 +53,12 @@ describe("caisson init", () => {
     const spaced = await caisson(["init", "spaced", "--container", "my shop"]);
     assert.equal(spaced.code, 2);
     assert.match(spaced.stderr, /--container "my shop": a name has .*, such as my-shop/);
+    await write("taken", "");
+    for (const below of ["taken", "taken/below"]) {
+      const taken = await caisson(["init", below]);
+      assert.equal(taken.code, 2);
+      assert.match(taken.stderr, /cannot be written: taken is a file, and init takes a folder; give another name$/m);
+    }
     assert.equal(await readFile(path.join(folder, "fresh/tasks/hello.ts"), "utf8"), "export default () => 'mine';");
     assert.equal((await caisson(["deploy", "fresh"])).code, 0);
     assert.deepEqual(await caisson(["run", "--task", "hello", "--container", "first"]), {
