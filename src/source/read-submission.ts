@@ -115,11 +115,18 @@ function rejectTooLarge(bytes: number, most: number): void {
   if (bytes > most) throw new Problem("code_too_large", `the code has ${bytes} bytes; at most ${most} are accepted`);
 }
 
+/** Curl removes the line ends of a file with `-d @file`, and then all of the code is in the line that begins with `#!`. */
+const ONE_LINE =
+  "The code has only a first line, which begins with #! and is a comment: put the code in the lines after it, and send a file with curl --data-binary @task.js and not with -d.";
+
 function sourceOf(bytes: Buffer): Buffer {
   const source = withoutPreamble(bytes);
   if (isBlank(source)) {
+    const isOneLine = /^\uFEFF?#!./.test(bytes.toString("utf8", 0, 8));
     throw new Problem("code_missing", "the code is blank", {
-      hint: "The code is empty or has only white space: check the file or the variable that it comes from.",
+      hint: isOneLine
+        ? ONE_LINE
+        : "The code is empty or has only white space: check the file or the variable that it comes from.",
     });
   }
   return source;

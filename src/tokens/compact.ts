@@ -84,6 +84,12 @@ function notThreeParts(token: string): Problem {
   if (/\s/.test(token)) {
     return invalid("the token contains white space or a line end", "Send the token without white space around it.");
   }
+  if (/^\$[\w({]/.test(token)) {
+    return invalid(
+      "the token is the name of a variable, and not its value",
+      'A shell puts in the value of a variable in double quotes, not in single quotes: -H "Authorization: Bearer $TOKEN". JavaScript does in backticks.',
+    );
+  }
   if (/^[<${[]/.test(token)) {
     return invalid("the token is a placeholder or JSON", "Send the member token of the answer that issued it.");
   }

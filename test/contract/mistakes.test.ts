@@ -68,6 +68,23 @@ mistakes([
   },
   {
     method: "POST",
+    target: "/api/runs/acme?async=true",
+    options: { body: "1" },
+    status: 400,
+    code: "request_invalid",
+    detail: /async is no option/,
+    hint: /^The service answers when the run has ended.*no run in the background/,
+  },
+  {
+    method: "POST",
+    target: "/api/run/acme",
+    options: { body: "#!/usr/bin/env node return 1" },
+    status: 400,
+    code: "code_missing",
+    hint: /begins with #! and is a comment: .*--data-binary/,
+  },
+  {
+    method: "POST",
     target: "/api/run/acme",
     options: { body: gzipSync("1") },
     status: 400,
@@ -163,6 +180,7 @@ describe("a text that is no token", () => {
     ["a path", () => "data/admin.token", /characters of a path/, /\$\(cat FILE\)/],
     ["a variable that is not set", () => "undefined", /the text undefined/, /variable/],
     ["a placeholder", () => "<token>", /placeholder/, /member token/],
+    ["a variable in single quotes", () => "$TOKEN", /name of a variable, and not its value/, /not in single quotes/],
   ];
   for (const [title, token, detail, hint] of rows) {
     it(`is named without repeating it: ${title}`, async () => {
@@ -236,6 +254,7 @@ describe("a wrong path", () => {
       ["/api/schedules", /no schedule/],
       ["/api/packages/zod", /PUT \/api\/packages\/allow\/\{entry\} permits a package/],
       ["/api/containers/acme/tasks", /GET \/api\/tasks\/\{container\}/],
+      ["/api/containers/acme/tasks/hook", /PUT \/api\/tasks\/\{container\}\/\{name\} makes one/],
       ["/api/containers/acme/logs", /GET \/api\/runs\/\{container\} lists/],
       ["/api/containers/acme/run", /POST \/api\/run\/\{container\}/],
       ["/api/containers/acme/limits", /sets the limits/],

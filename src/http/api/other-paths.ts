@@ -50,7 +50,7 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
   },
   {
     path: /^\/api\/containers\/[^/]+\/(?:tasks?|functions?)(?:\/|$)/,
-    hint: "GET /api/tasks/{container} lists the tasks of a container.",
+    hint: "GET /api/tasks/{container} lists the tasks of a container, and PUT /api/tasks/{container}/{name} makes one.",
   },
   {
     path: /^\/api\/containers\/[^/]+\/(?:runs|logs?|console|events|history)(?:\/|$)/,

@@ -30,6 +30,10 @@ const IN_QUERY = ["timeout", "file", "maxResult"];
 const OTHERS = ["key", "task"];
 const NAMES = [...IN_QUERY, "task"];
 const OPTIONS_HINT = `The options are ${NAMES.join(", ")}. The query of the code is a member of the envelope: {"code": "...", "query": {"a": "6"}}.`;
+/** What other services call a run that answers before it ends. */
+const IN_BACKGROUND = new Set(["async", "background", "detach", "wait", "sync"]);
+const BACKGROUND_HINT =
+  "The service answers when the run has ended, and cancels the run if its client disconnects: it starts no run in the background. GET /api/runs/{container}/events follows runs.";
 /** The names of options in the envelope. */
 export const ENVELOPE_OPTIONS: ReadonlySet<string> = new Set([...IN_QUERY, "query"]);
 
@@ -150,7 +154,9 @@ function optionsOf(subject: string, given: object, resultLimit: number, faults: 
   }
   // The names help only if one of them is wrong.
   const isUnknown = all.some(({ known }) => known !== undefined);
-  if (all.length > 0) throw membersProblem(subject, all, isUnknown ? OPTIONS_HINT : null);
+  const isBackground = all.some(({ member }) => IN_BACKGROUND.has(member));
+  if (all.length > 0)
+    throw membersProblem(subject, all, isBackground ? BACKGROUND_HINT : isUnknown ? OPTIONS_HINT : null);
   const data = parsed.data!;
   return {
     timeoutMs: data.timeout ?? Infinity,
