@@ -99,6 +99,7 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["deploy hook.ts acme", /did you mean caisson tasks deploy acme hook\.ts\?/],
     ["deploy acme folder", /deploy takes one folder, and its caisson\.json names the container/],
     ["deploy hook.ts", /hook\.ts is a file; one file: caisson tasks deploy CONTAINER hook\.ts/],
+    ["deploy README.md", /deploy takes a folder with caisson\.json, and README\.md is a file/],
     ["deploy nowhere", /there is no nowhere\/caisson\.json; caisson init makes one, and it names the container/],
     [
       "tasks deploy hook.ts acme",

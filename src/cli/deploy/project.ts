@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import path from "node:path";
 
 import { didYouMean } from "../../nearest.ts";
@@ -68,6 +68,8 @@ export function readProject(folder: string): Project {
 function withoutProject(folder: string, file: string): string {
   if (/\.[cm]?[jt]sx?$/.test(folder))
     return `deploy takes a folder with ${PROJECT_FILE}, and ${folder} is a file; one file: caisson tasks deploy CONTAINER ${folder}`;
+  if (statSync(folder, { throwIfNoEntry: false })?.isFile())
+    return `deploy takes a folder with ${PROJECT_FILE}, and ${folder} is a file; caisson init makes a folder`;
   if (!existsSync(folder))
     return `there is no ${file}; caisson init makes one, and it names the container. deploy takes its folder`;
   return `there is no ${file}; caisson init makes one`;
