@@ -80,13 +80,32 @@ export class TaskWriter {
     await tokenStore.record(payload, byJti, this.#nowMs(), kids, this.#bounds.familyTasks);
     if (newest && newest.caller.claims.jti !== claims.jti) await this.retire(newest, by);
     else if (active && active.owner.jti !== secretsId) await vault.set(active.owner, {});
+    await this.retireEarlier(await this.#store.versions(at.container, at.name), claims.jti, by);
     return stored.record;
+  }
+
+  /**
+   * Ends the tokens of earlier versions that are still valid: the service was killed after it had stored the version that follows.
+   *
+   * @param records the records of the stored versions
+   * @param newest the `jti` of the newest version, which stays as it is
+   */
+  async retireEarlier(records: readonly string[], newest: string, by: Caller): Promise<void> {
+    const { store } = this.#tokens;
+    const jtis = new Set(records.map((record) => (JSON.parse(record) as TaskRecord).payload.jti));
+    jtis.delete(newest);
+    const valid = await Promise.all([...jtis].map(async (jti) => !store.isRevoked(jti) && (await store.issued(jti))));
+    for (const issued of valid) if (issued) await this.#retire(issued.claims.jti, by);
   }
 
   /** Ends the token of a task that no longer exists. A token without an end would otherwise be stored forever. */
   async retire({ caller: { claims } }: Task, by: Caller): Promise<void> {
-    await this.#tokens.revoke(claims.jti, by.claims.jti);
-    await this.#tokens.store.retire(claims.jti, this.#nowMs());
+    await this.#retire(claims.jti, by);
+  }
+
+  async #retire(jti: string, by: Caller): Promise<void> {
+    await this.#tokens.revoke(jti, by.claims.jti);
+    await this.#tokens.store.retire(jti, this.#nowMs());
   }
 
   #roomOf(by: Caller): TaskRoom {

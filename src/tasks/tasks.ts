@@ -194,10 +194,12 @@ export class Tasks {
         this.#open.deleted(at);
         throw await this.missing(at);
       }
+      const records = await this.#store.versions(at.container, at.name);
       if (!(await this.#store.remove(at.container, at.name, before.etag))) continue;
       this.#open.deleted(at);
       this.#options.packages.pin(before, null);
       await this.#writer.retire(before, by);
+      await this.#writer.retireEarlier(records, before.caller.claims.jti, by);
       return before;
     }
     throw contended();

@@ -107,6 +107,36 @@ test("secrets last as long as the task, even if the task is extended", async (t)
   assert.deepEqual(JSON.parse((await tokens.vault.of(task!.owner))!.json), { KEY: "x" });
 });
 
+for (const next of ["change", "deletion"]) {
+  test(`the next ${next} of a task ends the tokens that a killed service has left behind`, async (t) => {
+    const { tasks, tokens, admin } = await testTasks(t);
+    // A task below another token has another token.
+    const issue = async (): Promise<Caller> =>
+      callerOf((await tokens.issue({ containers: ["acme"], can: ["tasks"] }, "me")).claims);
+    const [one, other] = [await issue(), await issue()];
+    const jtis = [(await tasks.put(AT, { code: "1" }, admin, always)).task.caller.claims.jti];
+    const record = t.mock.method(tokens.store, "record", () => {
+      throw new Error("killed");
+    });
+    for (const [by, code] of [
+      [one, "2"],
+      [other, "3"],
+    ] as const) {
+      // The version is stored, but neither the record of its token nor the end of the token before.
+      await assert.rejects(tasks.put(AT, { code }, by, always), /killed/);
+      jtis.push((await tasks.find("acme", "task"))!.caller.claims.jti);
+    }
+    record.mock.restore();
+    assert.equal(mustBeRunnable(await tasks.find("acme", "task"), null, tokens.verifier).version, 3);
+    assert.equal(tokens.store.isRevoked(jtis[0]!), false);
+    if (next === "change") jtis.push((await tasks.put(AT, { code: "4" }, admin, always)).task.caller.claims.jti);
+    else await tasks.remove(AT, admin, always);
+    const issued = await Promise.all(jtis.map(async (jti) => (await tokens.store.issued(jti)) !== undefined));
+    const valid = jtis.filter((jti, at) => issued[at] && !tokens.store.isRevoked(jti));
+    assert.deepEqual(valid, next === "change" ? jtis.slice(3) : []);
+  });
+}
+
 test("a task below a token at the maximum depth is rejected", async (t) => {
   const { tasks, tokens } = await testTasks(t);
   const can = ["run", "tasks", "issue"];
