@@ -135,7 +135,7 @@ export class Redaction {
   #build(): Built {
     if (this.#built) return this.#built;
     const spellings = this.#secrets.flatMap((secret) => [secret, ...hostSpelling(secret)]);
-    const patterns = spellings.map(symbolsOf).filter(({ length }) => length >= MIN_SYMBOLS);
+    const patterns = spellings.flatMap(patternsOf).filter(({ length }) => length >= MIN_SYMBOLS);
     this.#built = { patterns, automaton: new Automaton(patterns), pieces: null };
     return this.#built;
   }
@@ -150,6 +150,15 @@ interface Built {
   readonly patterns: readonly Uint8Array[];
   readonly automaton: Automaton;
   pieces: ReadonlySet<number> | null;
+}
+
+/**
+ * Returns the symbols of a secret in two forms, if it contains what looks like a character reference of HTML: a text that
+ * contains the secret as it is has this reference decoded, and a URL, which escapes the ampersand, does not.
+ */
+function patternsOf(secret: string): Uint8Array[] {
+  const decoded = symbolsOf(secret);
+  return /&[#a-z]/.test(secret) ? [decoded, symbolsOf(secret, false)] : [decoded];
 }
 
 /** Returns the spelling of a non-ASCII secret in a host name (RFC 3492). */

@@ -2,9 +2,9 @@
  * Calls `emit` for each symbol of a text in its normal form, which is equal for all spellings of a text.
  *
  * A program writes a value in many spellings: unchanged, as JSON, as JSON within JSON, as `util.inspect` shows it, in a
- * URL, in a form, as a host name. In the normal form all of these are the same symbols:
+ * URL, in a form, in HTML, as a host name. In the normal form all of these are the same symbols:
  *
- * - escapes are decoded: `%41`, `%2541`, `\u0041` and `\x41` are `A`;
+ * - escapes are decoded: `%41`, `%2541`, `\u0041`, `\x41`, `&#65;` and `&#x41;` are `A`, and `&lt;` is `<`;
  * - quotes, backslashes, `+`, white space and control characters, and their escapes, are removed, because encoders add,
  * remove and exchange them;
  * - letters are lower case.
@@ -12,13 +12,19 @@
  * Each symbol is one byte of UTF-8. The work is linear in the length of the text.
  *
  * @param emit receives the symbol, and the start and end of its characters in the text.
+ * @param areReferencesDecoded whether character references of HTML are decoded.
  */
-export function eachSymbol(text: string, emit: (symbol: number, start: number, end: number) => void): void {
+export function eachSymbol(
+  text: string,
+  emit: (symbol: number, start: number, end: number) => void,
+  areReferencesDecoded = true,
+): void {
   let at = 0;
   while (at < text.length) {
     const start = at;
     let code = text.codePointAt(at)!;
     at += code > 0xffff ? 2 : 1;
+    if (code === AMPERSAND && areReferencesDecoded) ({ code, end: at } = characterReference(text, at));
     if (code === PERCENT) {
       const escape = percentEscape(text, at);
       if (escape) {
@@ -81,6 +87,7 @@ function escapedCharacter(text: string, first: { byte: number; end: number }): {
 }
 
 const PERCENT = 0x25;
+const AMPERSAND = 0x26;
 const BACKSLASH = 0x5c;
 const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
@@ -106,6 +113,31 @@ function percentEscape(text: string, start: number): { byte: number; end: number
   const byte = hexadecimal(text, at, 2);
   if (byte !== null) return { byte, end: at + 2 };
   return at > start ? { byte: PERCENT, end: at } : null;
+}
+
+/** The named character references that libraries write when they escape a text. */
+const NAMED = new Map([
+  ["lt", 0x3c],
+  ["gt", 0x3e],
+  ["quot", 0x22],
+  ["apos", 0x27],
+  ["nbsp", 0x20],
+]);
+/** The name or the number of a character reference: at most seven decimal or six hexadecimal digits are a code point. */
+const REFERENCE = /(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(lt|gt|quot|apos|nbsp));/y;
+
+/**
+ * Decodes a character reference of HTML after its ampersand (HTML, section 13.1.4). The ampersand may itself be escaped any
+ * number of times (`&amp;lt;`).
+ */
+function characterReference(text: string, start: number): { code: number; end: number } {
+  let at = start;
+  while (text.startsWith("amp;", at)) at += 4;
+  REFERENCE.lastIndex = at;
+  const [, decimal, hex, name] = REFERENCE.exec(text) ?? [];
+  const code =
+    name === undefined ? Number.parseInt(decimal ?? hex ?? "", decimal === undefined ? 16 : 10) : NAMED.get(name)!;
+  return code <= 0x10ffff ? { code, end: REFERENCE.lastIndex } : { code: AMPERSAND, end: at };
 }
 
 /**
@@ -178,10 +210,10 @@ function emitUtf8(
  */
 export const MAX_SYMBOLS = 6;
 
-/** Returns all symbols of a text. */
-export function symbolsOf(text: string): Uint8Array {
+/** Returns all symbols of a text. @param areReferencesDecoded whether character references of HTML are decoded */
+export function symbolsOf(text: string, areReferencesDecoded = true): Uint8Array {
   const symbols = new Uint8Array(text.length * MAX_SYMBOLS);
   let count = 0;
-  eachSymbol(text, (symbol) => (symbols[count++] = symbol));
+  eachSymbol(text, (symbol) => (symbols[count++] = symbol), areReferencesDecoded);
   return symbols.slice(0, count);
 }

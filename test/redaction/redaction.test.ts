@@ -18,6 +18,8 @@ const SECRETS = [
   "p@$$w0rd!",
   "Пароль №1 🔑",
   "C:\\new\\folder",
+  "pass<word>&more='x'",
+  "reference&lt;within&quot;secret",
 ];
 
 /** The spellings in which programs write a text, by name. */
@@ -35,8 +37,29 @@ const SPELLINGS: Readonly<Record<string, (secret: string) => string>> = {
   "a form": (secret) => new URLSearchParams({ q: secret }).toString(),
   "a component that is encoded twice": (secret) => encodeURIComponent(encodeURIComponent(secret)),
   "a form in JSON": (secret) => JSON.stringify(new URLSearchParams({ q: secret }).toString()),
+  HTML: asHtml,
+  "HTML with other character references": (secret) =>
+    secret.replace(
+      /[^A-Za-z0-9 ]/gu,
+      (each) => `&#${each.codePointAt(0)! % 2 === 0 ? each.codePointAt(0)! : `x${each.codePointAt(0)!.toString(16)}`};`,
+    ),
+  "HTML in HTML": (secret) => asHtml(asHtml(secret)),
+  "HTML in JSON": (secret) => JSON.stringify({ page: asHtml(secret) }),
   "lower case": (secret) => secret.toLowerCase(),
 };
+
+/** Escapes a text as the libraries of pages do. */
+function asHtml(text: string): string {
+  const names: Readonly<Record<string, string>> = {
+    "&": "amp",
+    "<": "lt",
+    ">": "gt",
+    '"': "quot",
+    "'": "#39",
+    "`": "#x60",
+  };
+  return text.replace(/[&<>"'`]/g, (each) => `&${names[each]};`);
+}
 
 for (const [name, spell] of Object.entries(SPELLINGS)) {
   test(`a secret is redacted in this spelling: ${name}`, () => {
