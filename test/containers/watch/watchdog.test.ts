@@ -280,7 +280,8 @@ describe("without control groups", { concurrency: AT_ONCE }, () => {
   const unheld = { held: { memory: false, cpu: false } };
 
   it("the watchdog ends a guest that uses more memory than its limit", async (t) => {
-    const guest = await guests.make(t, { ...unheld, memoryBytes: 90 * MIB });
+    // To fill memory may take longer than the time after which a guest is blocked.
+    const guest = await guests.make(t, { ...unheld, memoryBytes: 90 * MIB, blockMs: 60_000 });
     const run = start(
       guest,
       "const kept = Buffer.alloc(50 << 20, 1); await new Promise((never) => setTimeout(never, 60_000)); kept",
