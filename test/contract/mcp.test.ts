@@ -96,6 +96,19 @@ for (const protocol of PROTOCOLS) {
       assert.equal((structured["console"] as unknown[]).length, 2);
     });
 
+    it("reads results that have line breaks in their JSON, or characters of two units", async () => {
+      const lines = await client.call("run_code", {
+        code: 'new Response("[1,\\r\\n\\n2]", { headers: { "content-type": "application/json" } })',
+      });
+      assert.deepEqual(lines.structured["result"], [1, 2]);
+      // In one of these the pieces in which the service writes the record would split a character.
+      for (const first of ["", "a"]) {
+        const text = first + "\u{1f600}".repeat(60_000);
+        const long = await client.call("run_code", { code: `"${first}" + "\u{1f600}".repeat(60_000)` });
+        assert.ok(long.structured["result"] === text, "a character was split");
+      }
+    });
+
     it("has at most 8 KB of text, with the beginning and the end of what is longer", async () => {
       const code = "for (let n = 0; n < 500; n++) console.log(`line ${n} ü`);\n'<' + 'ü'.repeat(20000) + '>'";
       const { text, structured } = await client.call("run_code", { code });

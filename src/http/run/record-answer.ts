@@ -3,7 +3,7 @@ import type { Outcome } from "./execution.ts";
 import { type RecordOptions, withEnvelopeOptions } from "./record-options.ts";
 import { NO_RESULT, readResult, type RecordResult } from "./record-result.ts";
 import { type RecordView, type VisibleRecord, visiblePart } from "./record-view.ts";
-import { type AnswerPart, joinLines, lengthOf, piecesOf } from "./result-json.ts";
+import { type AnswerPart, joinLines, lengthOf, textOf } from "./result-json.ts";
 import type { RunAnswer } from "./run-answer.ts";
 import type { RunTrace } from "./run-trace.ts";
 
@@ -67,7 +67,7 @@ export class RecordAnswer {
   async text(trace: RunTrace, outcome: Outcome | null): Promise<string> {
     const result = outcome === null ? NO_RESULT : await this.#read(outcome);
     await trace.measure();
-    return [...piecesOf(recordParts(visiblePart(trace.kept().record, this.#with.view), result))].join("");
+    return textOf(recordParts(visiblePart(trace.kept().record, this.#with.view), result));
   }
 
   #read(outcome: Outcome): Promise<RecordResult> {

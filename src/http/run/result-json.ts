@@ -29,6 +29,15 @@ export function* piecesOf(parts: readonly AnswerPart[]): Generator<string | Buff
   }
 }
 
+/** Returns the whole text of the parts. A piece of bytes may end within a character. */
+export function textOf(parts: readonly AnswerPart[]): string {
+  return Buffer.concat(
+    piecesOf(parts)
+      .map((piece) => Buffer.from(piece))
+      .toArray(),
+  ).toString();
+}
+
 /**
  * Returns the number of bytes of the text of the parts.
  *

@@ -14,7 +14,7 @@ import { JSON_LINES, JSON_TYPE, linesOf, sandboxHeaders } from "./answer-lines.t
 import { announcedLength, requireLength } from "./body-length.ts";
 import type { AnswerBody, Buffered, Outcome, Streamed } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
-import { type AnswerPart, piecesOf } from "./result-json.ts";
+import { type AnswerPart, piecesOf, textOf } from "./result-json.ts";
 
 const BODILESS = new Set([204, 304]);
 /** The bytes of an answer that are written at once. Escapes of a record can make six times as many of them. */
@@ -167,7 +167,7 @@ export class RunAnswer {
     if (this.grow(texts)) mustBeRead(response);
     if (texts + results <= BYTES_AT_ONCE) {
       // In one piece, because each piece costs a system call.
-      return endAnswer(response, [...piecesOf(parts)].join(""));
+      return endAnswer(response, textOf(parts));
     }
     mustBeRead(response);
     const slices = new Slices(holder);

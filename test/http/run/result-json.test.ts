@@ -3,21 +3,13 @@ import { describe, it } from "node:test";
 
 import type { RecordResult } from "../../../src/http/run/record-result.ts";
 import { ResultBytes } from "../../../src/http/run/result-bytes.ts";
-import { type AnswerPart, joinLines, lengthOf, piecesOf } from "../../../src/http/run/result-json.ts";
+import { joinLines, lengthOf, piecesOf, textOf } from "../../../src/http/run/result-json.ts";
 
 const TEXT = 'é\u2028"\u0001😀\n'.repeat(20_000);
 const BYTES = Buffer.from(TEXT);
 
 function whole(form: RecordResult["form"], bytes = BYTES): RecordResult {
   return { bytes, form, isTruncated: false };
-}
-
-function textOf(parts: readonly AnswerPart[]): string {
-  return Buffer.concat(
-    piecesOf(parts)
-      .map((piece) => Buffer.from(piece))
-      .toArray(),
-  ).toString();
 }
 
 describe("the JSON of a result", () => {
