@@ -25,7 +25,7 @@ before(async () => {
   const flags = [...NO_WALL, "--log-level", "debug", "--token-containers", "100", "--family-issues", "100000"];
   service = await startService(flags);
   probe = new StallProbe(service.port, service.pid);
-  token = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue"], depth: 1 });
+  token = await service.issue({ containers: ["worst", "worst-*"], can: ["run", "tasks", "issue", "logs"], depth: 1 });
 });
 after(async () => {
   await probe[Symbol.asyncDispose]();
@@ -46,10 +46,18 @@ const send = (method: string, path: string, body: string, type?: string): Promis
 const post = (path: string, body: string, type?: string): Promise<Answer> => send("POST", path, body, type);
 const JSON_TYPE = "application/json";
 /** Sends a message of the Model Context Protocol. */
-const message = (text: string): Promise<Answer> => {
+const message = (text: string, path = "/mcp/worst"): Promise<Answer> => {
   const headers = { "content-type": JSON_TYPE, accept: "application/json, text/event-stream" };
-  return requestRaw(service.port, "POST", "/mcp/worst", { token, body: text, headers });
+  return requestRaw(service.port, "POST", path, { token, body: text, headers });
 };
+/** Calls a tool that has a large answer on some connections. @returns the answer to the last call of the first */
+async function callOften(container: string, name: string, args: object, connections: number): Promise<Answer> {
+  const params = { name, arguments: args };
+  const call = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const answer = await again(connections, 2, () => message(call, `/mcp/${container}`));
+  assert.ok(answer.text.length > MIB / 4, `the answer must be large: ${answer.text.slice(0, 500)}`);
+  return answer;
+}
 /** Returns as many members as fit into a message. */
 const members = (count: number): string => Array.from({ length: count }, (_, at) => `"${at.toString(36)}":0`).join();
 const events = (path: string, body: string): Promise<Answer> => {
@@ -389,6 +397,38 @@ const WORST: readonly Worst[] = [
       const data = `{"code":1,"data":[${"[],".repeat(80_000)}0]}`;
       const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":${data}}}`;
       return Promise.resolve(() => again(24, 3, () => message(body)));
+    },
+  },
+  {
+    name: "16 lists at once of the tasks with the largest inputs, for a model",
+    status: 200,
+    make: async () => {
+      const input = { type: "object", properties: { p: { enum: Array.from({ length: 5_400 }, () => ({})) } } };
+      for (let at = 0; at < 100; at++) {
+        const json = JSON.stringify({ code: "1", input });
+        const put = await send("PUT", `/api/tasks/worst-inputs/listed-${at}`, json);
+        assert.ok([200, 201].includes(put.status), put.text);
+      }
+      return () => callOften("worst-inputs", "list_tasks", {}, 16);
+    },
+  },
+  {
+    name: "8 lists at once of the runs with the largest errors, for a model",
+    status: 200,
+    make: async () => {
+      for (let run = 0; run < 50; run++) {
+        await post("/api/run/worst-errors", String.raw`throw new Error("\u0001".repeat(100_000))`);
+      }
+      return () => callOften("worst-errors", "get_runs", { limit: 50 }, 8);
+    },
+  },
+  {
+    name: "8 reads at once of a run with the largest console, for a model",
+    status: 200,
+    make: async () => {
+      const code = 'for (let line = 0; line < 64; line++) console.log("\\u0001".repeat(1_000)); return 1';
+      const ran = await post("/api/run/worst-console", code);
+      return () => callOften("worst-console", "get_runs", { run: ran.headers["caisson-run"] }, 8);
     },
   },
   {

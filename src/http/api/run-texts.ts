@@ -17,6 +17,17 @@ export async function entriesText<T>(
   holder: string,
   maxChars: number = MAX_PAGE_CHARS,
 ): Promise<{ readonly text: string; readonly count: number }> {
+  const texts = await entryTexts(entries, describe, holder, maxChars);
+  return { text: `[${texts.join()}]`, count: texts.length };
+}
+
+/** As `entriesText`. @returns the JSON of each entry */
+export async function entryTexts<T>(
+  entries: readonly T[],
+  describe: (entry: T) => object,
+  holder: string,
+  maxChars: number = MAX_PAGE_CHARS,
+): Promise<readonly string[]> {
   const slices = new Slices(holder);
   const texts: string[] = [];
   let chars = 0;
@@ -27,7 +38,7 @@ export async function entriesText<T>(
     texts.push(text);
     chars += text.length;
   }
-  return { text: `[${texts.join()}]`, count: texts.length };
+  return texts;
 }
 
 /**

@@ -35,7 +35,7 @@ import { shownLock } from "./shown-lock.ts";
 import { isSource, readTaskMembers } from "./task-body.ts";
 
 /** The tasks that a list reads in one turn of the event loop. A task with the most params takes up to 7 ms. */
-const TASKS_PER_TURN = 1;
+export const TASKS_PER_TURN = 1;
 const SEGMENT = "{[^/]*}";
 const VERSION = /^[1-9]\d{0,8}$/;
 const MAX_SECRETS_NAMED = 10;

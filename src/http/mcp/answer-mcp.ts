@@ -11,6 +11,7 @@ import { instructionsFor } from "./instructions.ts";
 import { listTools, namesOfOwnTools } from "./list-tools.ts";
 import type { McpCall, McpTarget } from "./mcp-call.ts";
 import { readMessage } from "./message-body.ts";
+import { StructuredText } from "./structured-text.ts";
 
 export { loadInputCheck } from "./input-check.ts";
 
@@ -71,7 +72,8 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
     return invalidParams((message as { id?: unknown }).id, INITIALIZE);
   }
   if (method === "notifications/cancelled") cancelCall(received, params);
-  const handler = createMcpHandler(() => serverFor(received), {
+  const structured = new StructuredText(target.by.family);
+  const handler = createMcpHandler(() => serverFor(received, structured), {
     // Nothing that a client could subscribe to changes.
     maxSubscriptions: 0,
     onerror: (error) => target.log.pino.debug({ err: error }, "a message of an MCP client was refused"),
@@ -83,10 +85,10 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
   if (response.status === 406) return refusal(TRANSPORT_ERROR, ACCEPT, 406);
   if (response.status === 415) return refusal(TRANSPORT_ERROR, "send the header Content-Type: application/json", 415);
   if (method === "initialize" && received.session === null) response.headers.set(SESSION, randomUUID());
-  return response;
+  return method === "tools/call" ? structured.insert(response) : response;
 }
 
-function serverFor(received: McpCall): McpServer {
+function serverFor(received: McpCall, structured: StructuredText): McpServer {
   const server = new McpServer(
     { name: "caisson", title: "caisson", version: VERSION },
     { capabilities: { tools: {} }, instructions: instructionsFor(received), jsonSchemaValidator: NO_VALIDATOR },
@@ -95,7 +97,9 @@ function serverFor(received: McpCall): McpServer {
   server.server.fallbackRequestHandler = async ({ method }) => {
     throw new ProtocolError(ProtocolErrorCode.MethodNotFound, otherMethod(method, received));
   };
-  server.server.setRequestHandler("tools/call", ({ params }, { mcpReq }) => callTool(received, mcpReq.id, params));
+  server.server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+    return structured.take(await callTool(received, mcpReq.id, params));
+  });
   return server;
 }
 

@@ -8,12 +8,13 @@ import { RUN_STATUSES, type RunEntry, type RunStatus } from "../../records/recor
 import { visibleRecord } from "../../records/visible.ts";
 import { mustRead, seesTasks } from "../api/may-read.ts";
 import { askForRun, mergedOfAll } from "../api/node-reads.ts";
-import { entriesText } from "../api/run-texts.ts";
+import { entryTexts, recordText } from "../api/run-texts.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { MAX_TEXT_BYTES } from "./refused.ts";
 import { textOf } from "./shown-record.ts";
+import { separated } from "./structured-text.ts";
 import type { OwnTool, ToolResult } from "./tool.ts";
 
 interface Given {
@@ -84,16 +85,19 @@ async function listRuns(received: McpCall, container: string, given: Given): Pro
   const target = `/api/runs/${encodeURIComponent(container)}?${search.toString()}`;
   const read = (): ReturnType<typeof records.list> => records.list(query, by.family);
   const { merged, count } = await mergedOfAll(nodes, readerFor(received), target, runPages(query), read);
-  const all = merged.runs.map(({ entry }) => entry());
-  // The library writes the whole answer in one step.
-  const { count: fitting } = await entriesText(all, (each) => each, by.family);
-  const entries = all.slice(0, fitting);
-  const lines = entries.length === 0 ? [status === "failed" ? FAILED : "There are no such runs."] : entries.map(line);
-  if (fitting < all.length)
-    lines.push(`${all.length - fitting} further runs are too long for this answer: set limit to ${fitting}.`);
+  const all = merged.runs;
+  const lines = all.length === 0 ? [status === "failed" ? FAILED : "There are no such runs."] : [];
+  const write = ({ entry }: (typeof all)[number]): RunEntry => {
+    const shown = entry();
+    lines.push(line(shown));
+    return shown;
+  };
+  const runs = await entryTexts(all, write, by.family);
+  if (runs.length < all.length)
+    lines.push(`${all.length - runs.length} further runs are too long for this answer: set limit to ${runs.length}.`);
   if (count.answered < count.asked) lines.push(`${count.asked - count.answered} nodes did not answer.`);
-  const structuredContent = { runs: entries, nodes: count };
-  return { content: [{ type: "text", text: cut(lines.join("\n"), MAX_TEXT_BYTES) }], structuredContent };
+  const structuredTexts = ['{"runs":[', ...separated(runs), `],"nodes":${JSON.stringify(count)}}`];
+  return { content: [{ type: "text", text: cut(lines.join("\n"), MAX_TEXT_BYTES) }], structuredTexts };
 }
 
 async function oneRun(received: McpCall, container: string, run: string): Promise<ToolResult> {
@@ -107,7 +111,7 @@ async function oneRun(received: McpCall, container: string, run: string): Promis
   const shown = visibleRecord(record, seesTasks(by));
   // A record that is read later has no result.
   const text = shown.error === null ? textOf({ ...shown, result: "(results are not kept)" }) : textOf(shown);
-  return { content: [{ type: "text", text }], structuredContent: { ...shown } };
+  return { content: [{ type: "text", text }], structuredTexts: [await recordText(shown, by.family)] };
 }
 
 function noSuchRun(): Problem {

@@ -29,5 +29,5 @@ export async function runTool(
   });
   // A record may have half a megabyte.
   await nextTurn(by.family);
-  return recordResult(JSON.parse(text) as ShownRecord);
+  return recordResult(JSON.parse(text) as ShownRecord, text);
 }

@@ -16,11 +16,11 @@ const RESULT_BYTES = 4_096;
 const ERROR_BYTES = 3_072;
 const LAST_BYTES = 256;
 
-/** The result of a tool that has run. Its structured content is the record. */
-export function recordResult(record: ShownRecord): ToolResult {
+/** The result of a tool that has run. Its structured content is the record. @param json the record as JSON */
+export function recordResult(record: ShownRecord, json: string): ToolResult {
   const isError = record.status !== "ok";
   const text = textOf(record);
-  return { content: [{ type: "text", text }], structuredContent: { ...record }, ...(isError && { isError }) };
+  return { content: [{ type: "text", text }], structuredTexts: [json], ...(isError && { isError }) };
 }
 
 /** Returns what a model reads: the result or the error first, then the console, then the run. */

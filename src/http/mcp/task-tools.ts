@@ -1,15 +1,16 @@
 import { z } from "zod";
 
 import { Problem } from "../../errors.ts";
-import { nextTurn } from "../../next-turn.ts";
 import { rangesMember } from "../../packages/member.ts";
 import type { Ranges } from "../../packages/names.ts";
 import type { Task } from "../../tasks/task.ts";
+import { listEntries } from "../api/list-page.ts";
 import { shownLock } from "../api/shown-lock.ts";
-import { NOT_PARSED, putTask, requireTasksVerb } from "../api/task-routes.ts";
+import { NOT_PARSED, putTask, requireTasksVerb, TASKS_PER_TURN } from "../api/task-routes.ts";
 import { taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import { MAX_TEXT_BYTES } from "./refused.ts";
+import { separated } from "./structured-text.ts";
 import type { OwnTool, ToolResult } from "./tool.ts";
 
 interface Saved {
@@ -65,13 +66,13 @@ export const SAVE_TASK: OwnTool<Saved> = {
     const put = { ref, members: { ...members, tool: tool ?? before?.tool ?? true }, by, condition: () => {} };
     const changed = await putTask(call, put, received);
     if (!changed)
-      return resultOf(`The packages of ${name} are being built. Then the task is saved.`, { building: true });
+      return resultOf(`The packages of ${name} are being built. Then the task is saved.`, '{"building":true}');
     const { task, change, dropped, isParsed } = changed;
     const done = { made: "created", changed: "changed", none: "unchanged" }[change];
     const lost = dropped.length === 0 ? "" : " Other code does not keep the secrets of the task.";
     return resultOf(
       `The task ${task.name} is ${done}: version ${task.version}.${packagesOf(task, " ")}${lost}${isParsed ? "" : ` ${NOT_PARSED}`}`,
-      { task: { ...shown(task), lock: shownLock(task.lock) }, change },
+      JSON.stringify({ task: { ...shown(task), lock: shownLock(task.lock) }, change }),
     );
   },
 };
@@ -97,20 +98,23 @@ export const LIST_TASKS: OwnTool<Listed> = {
       const code = task.inline ? await tasks.codeOf(task, by.family) : null;
       const text = code === null ? `(code of ${task.caller.claims.code?.url ?? "a URL"})` : code.code;
       const about = `${line(task)}${packagesOf(task, "\n")}\n${JSON.stringify(task.input)}`;
-      return resultOf(`${about}\n\n${text}`, { task: { ...shown(task), ...code, lock: shownLock(task.lock) } });
+      const one = { task: { ...shown(task), ...code, lock: shownLock(task.lock) } };
+      return resultOf(`${about}\n\n${text}`, JSON.stringify(one));
     }
-    const found: Task[] = [];
-    for (let after = cursor; found.length < MAX_TASKS; after = found.at(-1)!.name) {
-      // A task with the most params takes milliseconds to read.
-      await nextTurn(by.family);
-      const [task] = await tasks.list(container, after, 1);
-      if (!task) break;
-      found.push(task);
-    }
-    const next = found.length === MAX_TASKS ? found.at(-1)!.name : null;
-    const lines = found.length === 0 ? ["There are no tasks."] : found.map(line);
+    const lines: string[] = [];
+    const { entries, next } = await listEntries<Task>(cursor, MAX_TASKS, {
+      read: (after, most) => tasks.list(container, after, most),
+      entriesPerTurn: TASKS_PER_TURN,
+      holder: by.family,
+      cursorOf: (task) => task.name,
+      describe: (task) => {
+        lines.push(line(task));
+        return shown(task);
+      },
+    });
+    if (lines.length === 0) lines.push("There are no tasks.");
     if (next !== null) lines.push(`More follow after ${next}: set cursor.`);
-    return resultOf(lines.join("\n"), { tasks: found.map(shown), next });
+    return resultOf(lines.join("\n"), '{"tasks":[', ...separated(entries), `],"next":${JSON.stringify(next)}}`);
   },
 };
 
@@ -136,6 +140,7 @@ function packagesOf({ lock }: Task, separator: string): string {
   return versions.length === 0 ? "" : `${separator}Its packages are ${versions.join(", ")}.`;
 }
 
-function resultOf(text: string, structuredContent: Record<string, unknown>): ToolResult {
-  return { content: [{ type: "text", text: cut(text, MAX_TEXT_BYTES) }], structuredContent };
+/** @param structuredTexts the structured content, as parts of JSON */
+function resultOf(text: string, ...structuredTexts: string[]): ToolResult {
+  return { content: [{ type: "text", text: cut(text, MAX_TEXT_BYTES) }], structuredTexts };
 }

@@ -6,7 +6,10 @@ import type { Verb } from "../../tokens/claims.ts";
 import { containerName } from "../target.ts";
 import type { McpCall, McpTarget } from "./mcp-call.ts";
 
-export type ToolResult = CallToolResult;
+export interface ToolResult extends CallToolResult {
+  /** The structured content as JSON in parts, for content that may be large. */
+  readonly structuredTexts?: readonly string[];
+}
 export type ListedTool = ListToolsResult["tools"][number];
 
 /** A call of a tool. */

@@ -19,10 +19,11 @@ it("get_runs lists the runs that fit into an answer, and counts the others", asy
     nodes: null,
   } as unknown as McpCall;
   const result = await GET_RUNS.call({ received, id: 1, container: "acme", given: { limit: 50 } });
-  const { content, structuredContent } = result as unknown as {
+  const { content, structuredTexts } = result as unknown as {
     readonly content: readonly { readonly text: string }[];
-    readonly structuredContent: { readonly runs: readonly unknown[] };
+    readonly structuredTexts: readonly string[];
   };
-  assert.equal(structuredContent.runs.length, 4);
+  const { runs: listed } = JSON.parse(structuredTexts.join("")) as { readonly runs: readonly unknown[] };
+  assert.equal(listed.length, 4);
   assert.match(content[0]!.text, /\n46 further runs are too long for this answer: set limit to 4\.$/);
 });
