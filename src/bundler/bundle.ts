@@ -1,7 +1,14 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 
-import { build, type BuildOptions, type Loader, type OnResolveArgs, type OnResolveResult, type Plugin } from "esbuild";
+import {
+  build,
+  type BuildOptions,
+  type OnLoadResult,
+  type OnResolveArgs,
+  type OnResolveResult,
+  type Plugin,
+} from "esbuild";
 
 import { artefactOfOne, withAsciiComments, withHelpers } from "./artefact-text.ts";
 import { MAX_ARTEFACT_BYTES } from "./build-messages.ts";
@@ -153,9 +160,14 @@ class InMemory {
     };
   }
 
-  #textOf(module: Module): { contents: Buffer; loader: Loader } {
+  #textOf(module: Module): OnLoadResult {
     const { pack, file } = module;
     const loader = loaderOf(file);
+    if (loader === null) {
+      return {
+        errors: [{ text: `it imports ${file} of ${pack.key}, and packages can import only JavaScript and JSON here` }],
+      };
+    }
     const computed = loader === "js" ? withComputedNames(module, this.#isWhole) : null;
     if (computed) this.hasComputedNames = true;
     return { contents: computed ?? pack.files.get(file)!, loader };
@@ -234,9 +246,14 @@ function isPure({ pack }: Module): boolean {
   return typeof manifest === "object" && manifest !== null && manifest.sideEffects === false;
 }
 
-function loaderOf(file: string): Loader {
+/** The extensions that esbuild reads by its own rules. */
+const BY_EXTENSION = [".jsx", ".ts", ".tsx", ".cts", ".mts", ".txt"];
+
+/** @returns null for a file that no guest can load, such as a style sheet or WebAssembly */
+function loaderOf(file: string): "js" | "json" | "default" | null {
   const extension = posix.extname(file);
   if (extension === ".json") return "json";
   // A program of a package has no extension.
-  return [".js", ".cjs", ".mjs", ""].includes(extension) ? "js" : "default";
+  if ([".js", ".cjs", ".mjs", ""].includes(extension)) return "js";
+  return BY_EXTENSION.includes(extension) ? "default" : null;
 }

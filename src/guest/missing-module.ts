@@ -55,7 +55,7 @@ export class MissingModule extends Error {
   /** How the code can get the module, if its name is that of a package; otherwise undefined. */
   get hint(): string | undefined {
     const named = packageSpecifier(this.#specifier);
-    if (this.#specifier.startsWith("npm:") && !(named && RANGE.test(named.range))) {
+    if (this.#specifier.startsWith("npm:") && !(named && mayBeRange(named.range))) {
       return "Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@^4, npm:@acme/tools@2/parse.";
     }
     if (!named) return hintOfRange(this.#specifier);
@@ -83,7 +83,7 @@ export class MissingModule extends Error {
 /** Returns the hint for a range in a specifier without `npm:`, such as `zod@4`; otherwise undefined. */
 function hintOfRange(specifier: string): string | undefined {
   const named = packageSpecifier(`npm:${specifier}`);
-  if (!named || named.range === "" || !RANGE.test(named.range)) return undefined;
+  if (!named || named.range === "" || !mayBeRange(named.range)) return undefined;
   return `Import "npm:${specifier}", or "${named.entry}" with "packages": ${stringify({ [named.name]: named.range })} in the request.`;
 }
 
@@ -103,6 +103,14 @@ export function missingOf(fault: FaultMessage): MissingModule | undefined {
 
 /** The characters of a version, a range or a tag. */
 const RANGE = /^[\w.^~<>=|+* -]*$/;
+/** A version or a part of one, with an operator before it. */
+const VERSION = /^[\^~<>=]*v?\d+(?:\.(?:\d+|[xX*])){0,2}(?:[-+][\w.+-]*)?$/;
+
+/** Whether a text may be a version, a range or a tag. A single word that begins with a number must be a version: `4.x.y` is none. */
+function mayBeRange(text: string): boolean {
+  return RANGE.test(text) && (/[ |]/.test(text) || !/^[\^~<>=]*v?\d/.test(text) || VERSION.test(text));
+}
+
 /** Longer names are not typing mistakes. It bounds the time for a comparison. */
 const MAX_CHARACTERS = 64;
 

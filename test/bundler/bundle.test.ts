@@ -102,6 +102,14 @@ describe("an artefact", () => {
     assert.deepEqual([a, of, whole], [1, "function", { a: 1, of: "function" }]);
   });
 
+  for (const file of ["style.css", "fast.wasm", "view.vue"]) {
+    it(`cannot have ${file}, and names what imports it`, async () => {
+      const texts = { "counter/index.mjs": 'import "other";', [`other/${file}`]: "" };
+      const expected = `counter@1.0.0/index.mjs:1: it imports ${file} of other@1.0.0, and packages can import only JavaScript and JSON here`;
+      await assert.rejects(bundle(["counter"], texts), { code: "packages_failed", message: expected });
+    });
+  }
+
   it("has one byte for each character, unless code has others that cannot be escaped", async () => {
     const comment =
       "// a dash \u2014 here\nexport const a = 'caf\u00e9'; /**\n * ein B\u00e4r\n */\nexport const b = `\u2014`;";

@@ -221,6 +221,14 @@ describe("a package of a code", () => {
     assert.match(hint!, /^Add "packages": \{"@scope\/lib":"\^2"\} to the request, or import "npm:@scope\/lib\/sub"\. /);
   });
 
+  it("with a range that is none is missing, with a hint what a range is", async () => {
+    const { hint } = await guest.fault('return require("npm:left-pad@4.x.y")', {}, { packagesId });
+    assert.match(
+      hint!,
+      /^Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@\^4, /,
+    );
+  });
+
   it("with a range and without npm: is missing, with a hint how to write it", async () => {
     const { hint } = await guest.fault('import { z } from "zod@^4.0.0/mini"; export default z', {}, { packagesId });
     assert.equal(hint, 'Import "npm:zod@^4.0.0/mini", or "zod/mini" with "packages": {"zod":"^4.0.0"} in the request.');
