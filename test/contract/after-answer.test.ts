@@ -201,7 +201,7 @@ describe("ctx.waitUntil", () => {
     assert.equal(answer.text, "answered");
     // V8 collects what nothing refers to any more.
     const garbage = `for (let round = 0; round < 8; round++) {
-        globalThis.held = Array.from({ length: 100_000 }, (_, n) => ({ n, list: [n] }));
+        globalThis.held = Array.from({ length: 20_000 }, (_, n) => ({ n, list: [n] }));
         await new Promise(setImmediate);
       }
       return 1`;

@@ -1,4 +1,5 @@
 // Sends itself every signal, past the harness.
+// strikes: later
 // answers: 500 task_exited
 // answers: 500 task_blocked
 // answers: 200 "survived"
