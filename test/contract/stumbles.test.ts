@@ -74,7 +74,7 @@ describe("an error names the fix", () => {
   });
 
   it("for a run that ends at its timeout, or at a limit", async () => {
-    const slow = await service.request("POST", "/api/runs/demo?timeout=50ms", {
+    const slow = await service.request("POST", "/api/runs/demo?timeout=3s", {
       body: "new Promise((resolve) => setTimeout(resolve, 60_000))",
     });
     assert.match((slow.json() as { error: { hint: string } }).error.hint, /set a longer one.* No connection was open/);
