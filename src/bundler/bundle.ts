@@ -164,9 +164,8 @@ class InMemory {
     const { pack, file } = module;
     const loader = loaderOf(file);
     if (loader === null) {
-      return {
-        errors: [{ text: `it imports ${file} of ${pack.key}, and packages can import only JavaScript and JSON here` }],
-      };
+      const text = `it imports ${file} of ${pack.key}, and packages can import only JavaScript, TypeScript, JSON and .txt`;
+      return { errors: [{ text }] };
     }
     const computed = loader === "js" ? withComputedNames(module, this.#isWhole) : null;
     if (computed) this.hasComputedNames = true;

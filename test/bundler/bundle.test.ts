@@ -105,10 +105,23 @@ describe("an artefact", () => {
   for (const file of ["style.css", "fast.wasm", "view.vue"]) {
     it(`cannot have ${file}, and names what imports it`, async () => {
       const texts = { "counter/index.mjs": 'import "other";', [`other/${file}`]: "" };
-      const expected = `counter@1.0.0/index.mjs:1: it imports ${file} of other@1.0.0, and packages can import only JavaScript and JSON here`;
+      const expected = `counter@1.0.0/index.mjs:1: it imports ${file} of other@1.0.0, and packages can import only JavaScript, TypeScript, JSON and .txt`;
       await assert.rejects(bundle(["counter"], texts), { code: "packages_failed", message: expected });
     });
   }
+
+  it("can have TypeScript, JSON and texts", async () => {
+    const text =
+      'export { typed } from "typed"; export { default as json } from "data"; export { default as text } from "words";';
+    const texts = {
+      "counter/index.mjs": text,
+      "typed/index.ts": "export const typed: number = 1;",
+      "data/index.json": "[2]",
+      "words/index.txt": "three",
+    };
+    const { typed, json, text: words } = load(await bundle(["counter"], texts))["counter"]!.import();
+    assert.deepEqual([typed, json, words], [1, [2], "three"]);
+  });
 
   it("has one byte for each character, unless code has others that cannot be escaped", async () => {
     const comment =
