@@ -1,6 +1,7 @@
 import { type Code, codeOf } from "../../containers/guest/code-table.ts";
 import type { Sources } from "../../source/fetch.ts";
 import { sourceOfTask } from "../task-source.ts";
+import { whileClientWaits } from "./client-left.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunDependencies } from "./run-dependencies.ts";
 import type { CodeText, RunInput } from "./run-input.ts";
@@ -59,15 +60,12 @@ function withPackages(
   return packages.then((built) => codeOf({ ...text, packages: built }));
 }
 
-async function fetchCode(
-  { taskUrl: url, group, pin, bearer, caller, response }: RunCall,
-  sources: Sources,
-): Promise<CodeText> {
-  // The run of a client that has left must not hold its slot for as long as a slow server answers.
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
+async function fetchCode(call: RunCall, sources: Sources): Promise<CodeText> {
+  const { taskUrl: url, group, pin, bearer, caller } = call;
   const permit = { net: group.net, sha256: pin?.sha256 ?? null, family: (bearer ?? caller).family };
-  const { bytes, contentType } = await sources.fetch(pin?.url ?? url!, permit, gone.signal);
+  const { bytes, contentType } = await whileClientWaits(call, (signal) => {
+    return sources.fetch(pin?.url ?? url!, permit, signal);
+  });
   const typescript = contentType?.startsWith("application/typescript") ?? false;
   return { source: bytes, typescript, modules: null };
 }

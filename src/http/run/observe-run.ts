@@ -1,9 +1,10 @@
 import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
-import { Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import type { Log, RunNames } from "../../telemetry/log.ts";
 import type { RunSecrets } from "../../tokens/secrets/vault.ts";
 import { type HeadMessage, LOG_LEVELS } from "../../wire/messages.ts";
+import { CLIENT_LEFT } from "./client-left.ts";
 import type { RunObserver } from "./execution.ts";
 import { LogFileSink } from "./log-sink.ts";
 import { redactionOf } from "./redactions.ts";
@@ -87,8 +88,6 @@ export class ObservedRun implements RunObserver {
     this.#trace.egress = use;
   }
 }
-
-const CLIENT_LEFT = new Problem("run_cancelled", "the client disconnected before it had the whole answer");
 
 function contentTypeOf(headers: readonly string[]): string {
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === "content-type");

@@ -12,6 +12,7 @@ import { growingHold, holdBytes, holdUnread, mustBeRead } from "../unread.ts";
 import { writeHeadWith } from "../write-head.ts";
 import { JSON_LINES, JSON_TYPE, linesOf, sandboxHeaders } from "./answer-lines.ts";
 import { announcedLength, requireLength } from "./body-length.ts";
+import { CLIENT_LEFT } from "./client-left.ts";
 import type { AnswerBody, Buffered, Outcome, Streamed } from "./execution.ts";
 import { allowedHeaders } from "./response-headers.ts";
 import { type AnswerPart, piecesOf, textOf } from "./result-json.ts";
@@ -113,6 +114,11 @@ export class RunAnswer {
   get isGone(): boolean {
     // The answer that waits for earlier ones ends with its connection.
     return this.#response.destroyed || this.#response.req.socket.destroyed;
+  }
+
+  /** Call it before a guest receives the run. @throws {Problem} `run_cancelled` */
+  mustHaveClient(): void {
+    if (this.isGone) throw CLIENT_LEFT;
   }
 
   /** Counts memory that the answer uses until its end: see `growingHold`. @returns whether it is counted */

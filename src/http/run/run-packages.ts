@@ -4,6 +4,7 @@ import type { Ranges } from "../../packages/names.ts";
 import type { Asker, Packages } from "../../packages/packages.ts";
 import type { RecordPackages } from "../../records/record.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import { whileClientWaits } from "./client-left.ts";
 import type { RunCall } from "./run-call.ts";
 import type { RunInput } from "./run-input.ts";
 
@@ -81,20 +82,14 @@ async function waitForArtefact(
   by: Asker,
   { packages, config }: Dependencies,
 ): Promise<Artefact> {
-  const { caller, response } = call;
+  const { caller } = call;
   const isOfTask = from !== null && call.task?.lock === from;
-  // The run of a client that has left must not hold its place for as long as the build lasts.
-  const gone = new AbortController();
-  const onClose = (): void => gone.abort();
-  response.once("close", onClose);
-  try {
-    const waiting = { waitMs: Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs), signal: gone.signal };
-    const { lock, artefact } = await packages.resolve(set, by, waiting, from, isOfTask ? call.task : null);
-    call.lock = lock;
-    return artefact;
-  } finally {
-    response.off("close", onClose);
-  }
+  const waitMs = Math.min(MAX_WAIT_MS, config.wallLimit, caller.timeoutMs);
+  const { lock, artefact } = await whileClientWaits(call, (signal) => {
+    return packages.resolve(set, by, { waitMs, signal }, from, isOfTask ? call.task : null);
+  });
+  call.lock = lock;
+  return artefact;
 }
 
 /** Returns the token that the packages of a run are built for. The token of a draft is never stored, and its family ends with the run. */

@@ -182,6 +182,7 @@ export class RunEndpoint {
       if (call.lock) trace.packages = recordPackages(call.lock);
       const warm = slot.warm(performance.now());
       const beginIn = ({ guest, start }: NonNullable<typeof warm>): Execution => {
+        call.answer.mustHaveClient();
         if (running) this.#mustBeInForce(call);
         slot.container.mustNotBeEnded(replacements);
         const over = (): void => {
@@ -280,7 +281,6 @@ function timeoutOf({ caller, bearer, recorded }: RunCall): number {
 }
 
 function abandonWithClient(response: ServerResponse, execution: Execution): void {
-  if (response.destroyed) return execution.abandon();
   response.on("close", () => {
     if (!response.writableFinished) execution.abandon();
   });
