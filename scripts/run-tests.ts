@@ -1,7 +1,7 @@
 /**
  * Runs the named tests, or all tests, in two passes: most files in parallel, and then each file alone that other files
- * would disturb. A run of all files repeats the few that failed, alone. Prints the slowest files, and the counts in the last
- * line. With `--check`, `npm run check` runs too, and counts as one failed test if it fails. What only computes runs next to
+ * would disturb. A run of all files repeats the few that failed, alone. Prints the slowest files, the jobs that used most
+ * processor time, and the counts in the last line. With `--check`, `npm run check` runs too, and counts as one failed test if it fails. What only computes runs next to
  * the attacks, which use one processor.
  */
 import { spawnSync } from "node:child_process";
@@ -15,6 +15,7 @@ import { endJobs, isFailed, type Outcome, runCheck, runJob } from "./tests/job.t
 import { memoryFolder } from "./tests/memory-folder.ts";
 import { runInParallel } from "./tests/parallel.ts";
 import { describePlan, type Job, longestFirst, plan } from "./tests/plan.ts";
+import { usedProcessorMs } from "./tests/processor-time.ts";
 
 const IS_LONG = process.env["LONG"] === "1";
 const SLOWEST = 10;
@@ -58,6 +59,8 @@ const options = {
 };
 const durations = readDurations();
 const latest = new Map<string, number>();
+/** The processor time of each job, in milliseconds. */
+const used = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failed: Outcome[] = [];
 const planned = plan(named);
@@ -85,14 +88,15 @@ for (const outcome of failed) count(outcome);
 mkdirSync(cache, { recursive: true });
 writeFileSync(durationsFile, JSON.stringify(Object.fromEntries([...durations, ...latest])));
 
-console.log(`\nthe ${SLOWEST} slowest files, in seconds:`);
-for (const [file, ms] of [...latest].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
-  console.log(`${(ms / 1_000).toFixed(1).padStart(7)}  ${file}`);
-}
+printLargest(`the ${SLOWEST} slowest files, in seconds`, latest);
+printLargest(`the ${SLOWEST} jobs that used most processor time, in seconds`, used);
 for (const { job } of repeated.filter((first) => !failed.some((again) => again.job === first.job))) {
   console.log(`failed at first, and passed when it ran again and alone: ${job.name}`);
 }
-console.log(`in all ${((performance.now() - startedMs) / 1_000).toFixed(0)} s`);
+const [allSeconds, usedSeconds] = [performance.now() - startedMs, usedProcessorMs()].map((ms) =>
+  (ms / 1_000).toFixed(0),
+);
+console.log(`in all ${allSeconds} s, and ${usedSeconds} s of processor time`);
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
@@ -104,6 +108,14 @@ async function run(job: Job, isSeen: boolean): Promise<void> {
   for (const [file, ms] of Object.entries(report?.durations ?? {})) latest.set(path.relative(root, file), ms);
   // The duration of a job with one file includes its start and end.
   if (job.files.length === 1) latest.set(job.files[0]!, tookMs);
+  if (report) used.set(job.name, report.processorMs);
+}
+
+function printLargest(what: string, times: ReadonlyMap<string, number>): void {
+  console.log(`\n${what}:`);
+  for (const [name, ms] of [...times].toSorted((a, b) => b[1] - a[1]).slice(0, SLOWEST)) {
+    console.log(`${(ms / 1_000).toFixed(1).padStart(7)}  ${name}`);
+  }
 }
 
 async function check(givesWay: boolean): Promise<void> {

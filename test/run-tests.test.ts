@@ -51,6 +51,17 @@ describe("the runner of the tests", () => {
     assert.match(failing.output, /told/);
   });
 
+  it("prints the processor time of each job, with that of the processes that it started", async () => {
+    const works = `
+      import { spawnSync } from "node:child_process";
+      const work = "while (process.cpuUsage().user < 1e6);";
+      it("a", () => { spawnSync(process.execPath, ["-e", work]); });`;
+    const { output } = await run({}, works);
+    const printed = /^ +([0-9.]+) {2}\S*file-0/m.exec(output.slice(output.indexOf("most processor time")));
+    assert.ok(Number(printed?.[1]) > 1, output);
+    assert.ok(Number(/([0-9]+) s of processor time$/m.exec(output)?.[1]) >= Math.floor(Number(printed![1])), output);
+  });
+
   it("counts a file as failed that ends before it has reported", async () => {
     const { code, counts } = await run({}, 'it("a", () => process.exit(0));');
     assert.deepEqual([code, counts], [1, "0 passed, 1 failed, 0 skipped"]);

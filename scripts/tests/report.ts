@@ -6,12 +6,16 @@ import type { TestEvent } from "node:test/reporters";
 import { setTimeout as startTimer } from "node:timers";
 import { inspect } from "node:util";
 
+import { usedProcessorMs } from "./processor-time.ts";
+
 export interface Report {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
   /** The duration of each file's tests, in milliseconds. */
   readonly durations: Readonly<Record<string, number>>;
+  /** The processor time of this process and all that it has started, in milliseconds. */
+  readonly processorMs: number;
 }
 
 /**
@@ -44,7 +48,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     if (type === "test:summary") {
       const { tests, passed, skipped, todo } = data.counts;
       const failed = tests - passed - skipped - todo;
-      yield `${JSON.stringify({ passed, failed, skipped: skipped + todo, durations } satisfies Report)}\n`;
+      const processorMs = usedProcessorMs();
+      yield `${JSON.stringify({ passed, failed, skipped: skipped + todo, durations, processorMs } satisfies Report)}\n`;
     }
   }
 }
