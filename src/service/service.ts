@@ -162,7 +162,8 @@ async function wire(
   const { packages, ...building } = openPackages(config, packageParts);
   closers.adopt(packages, (open) => open.close());
   const taskOptions = { ...config, packages, admitIssue: (by: Caller) => issueRate.admit(by) };
-  const tasks = closers.adopt(new Tasks(openTaskStore(folder, shared), tokens, taskOptions), (open) => open.close());
+  const taskStore = openTaskStore(folder, shared);
+  const tasks = closers.adopt(await Tasks.open(taskStore, tokens, taskOptions), (open) => open.close());
   // After the stores, whose files it opens.
   const copies = new CopiedDatabases(folder, shared !== null, history.folder !== folder);
   const databases = closers.adopt(copies, (open) => open.close());

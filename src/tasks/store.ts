@@ -57,5 +57,10 @@ export interface TaskStore {
   list(container: string, after: string, count: number): Promise<string[]> | string[];
   /** Returns the names of the container's tasks, at most `count` of them, in no certain order. */
   names(container: string, count: number): Promise<string[]> | string[];
+  /** Keeps a note of a change until it is deleted, also if the service is killed. @param nowMs Unix milliseconds */
+  keepNote(id: string, note: string, nowMs: number): Promise<void> | void;
+  deleteNote(id: string): Promise<void> | void;
+  /** Returns the notes by id whose service was killed, so that it does not make the change any more. Called at the start. */
+  killedNotes(nowMs: number): Promise<ReadonlyMap<string, string>> | ReadonlyMap<string, string>;
   close(): void;
 }

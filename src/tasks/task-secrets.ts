@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-
 import type { MemberFault } from "../members.ts";
 import type { Claims } from "../tokens/claims.ts";
 import type { Secrets, Vault } from "../tokens/secrets/vault.ts";
@@ -51,6 +49,7 @@ export async function droppedSecrets(
  * new code never receives the old ones.
  *
  * @param staying the task whose secrets stay, or null
+ * @param newId the id of an owner that has no secrets yet
  * @returns the id of the owner.
  */
 export async function storeSecrets(
@@ -58,6 +57,7 @@ export async function storeSecrets(
   definition: Definition,
   claims: Claims,
   staying: Task | null,
+  newId: string,
 ): Promise<string> {
   if (staying?.caller.claims.jti === claims.jti) {
     // The secrets are deleted with the token, which may last longer now.
@@ -66,8 +66,6 @@ export async function storeSecrets(
     return staying.owner.jti;
   }
   const secrets: Secrets = staying ? await vault.own(staying.owner) : (definition.secrets ?? {});
-  const secretsId = randomUUID();
-  if (Object.keys(secrets).length === 0) return secretsId;
-  await vault.set(ownerOf(secretsId, claims), secrets);
-  return secretsId;
+  if (Object.keys(secrets).length > 0) await vault.set(ownerOf(newId, claims), secrets);
+  return newId;
 }

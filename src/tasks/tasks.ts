@@ -52,6 +52,17 @@ export class Tasks {
   readonly #writer: TaskWriter;
   readonly #changer: TaskChanger;
 
+  /** Opens the tasks, and deletes what a killed service has left behind. */
+  static async open(store: TaskStore, tokens: Tokens, options: TasksOptions): Promise<Tasks> {
+    const tasks = new Tasks(store, tokens, options);
+    try {
+      await tasks.#writer.endKilled(({ container, name }) => tasks.find(container, name));
+    } catch {
+      // Nothing uses what is left, so the service starts. The next start tries again.
+    }
+    return tasks;
+  }
+
   constructor(store: TaskStore, tokens: Tokens, options: TasksOptions) {
     this.#store = store;
     this.#tokens = tokens;
@@ -194,13 +205,11 @@ export class Tasks {
         this.#open.deleted(at);
         throw await this.missing(at);
       }
-      const records = await this.#store.versions(at.container, at.name);
-      if (!(await this.#store.remove(at.container, at.name, before.etag))) continue;
-      this.#open.deleted(at);
-      this.#options.packages.pin(before, null);
-      await this.#writer.retire(before, by);
-      await this.#writer.retireEarlier(records, before.caller.claims.jti, by);
-      return before;
+      const onRemoved = (): void => {
+        this.#open.deleted(at);
+        this.#options.packages.pin(before, null);
+      };
+      if (await this.#writer.remove(before, by, onRemoved)) return before;
     }
     throw contended();
   }

@@ -50,6 +50,18 @@ export function taskStoreSuite(subject: string, open: () => Promise<TaskStoreUnd
       }
     });
 
+    promise("keeps the notes of killed changes, even when it is opened again", async (under) => {
+      // Nodes that share a store wait until no other node can be making the change.
+      const laterMs = Date.now() + 3_600_000;
+      for (const id of ["one", "two"]) await under.store.keepNote(id, `the note ${id}`, Date.now());
+      await under.store.deleteNote("one");
+      await under.store.deleteNote("never kept");
+      const store = await under.reopen();
+      assert.deepEqual([...(await store.killedNotes(laterMs))], [["two", "the note two"]]);
+      await store.deleteNote("two");
+      assert.equal((await store.killedNotes(laterMs)).size, 0);
+    });
+
     promise("changes nothing if another version is the newest", async ({ store }) => {
       const [first, other] = [version(1, "1"), version(2, "2")];
       assert.equal(await store.put("a", "task", first, "elsewhere", ROOMY), "changed");

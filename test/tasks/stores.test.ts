@@ -52,6 +52,15 @@ if (!(await missing("redis-server"))) {
     };
   });
 
+  test("the note of a change stays for other nodes as long as a node may be making the change", async (t) => {
+    const server = await startRedis();
+    t.after(() => server[Symbol.asyncDispose]());
+    const store = new RedisTaskStore(await server.link());
+    await store.keepNote("one", "a note", 1_000_000);
+    assert.equal((await store.killedNotes(1_000_000 + 60_000)).size, 0);
+    assert.equal((await store.killedNotes(1_000_000 + 601_000)).size, 1);
+  });
+
   test("a task is read from Redis once for many runs, until it changes, and a few tasks at a time", async (t) => {
     const server = await startRedis();
     t.after(() => server[Symbol.asyncDispose]());

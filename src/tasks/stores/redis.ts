@@ -7,6 +7,8 @@ const SCANNED = 100;
 /** The maximum number of bytes of records in memory. */
 const RECORD_BYTES = 16 * 2 ** 20;
 const BYTES_PER_CHAR = 2;
+/** No change takes this time in milliseconds, so a note that is older belongs to a node that was killed. */
+const CHANGE_MS = 10 * 60_000;
 
 /** The named tasks that nodes share through Redis. Each task is a hash, and each container has an index of names. */
 export class RedisTaskStore implements TaskStore {
@@ -85,6 +87,26 @@ export class RedisTaskStore implements TaskStore {
     return (await this.#link.call("ZRANGEBYLEX", this.#index(container), "-", "+", "LIMIT", 0, count)) as string[];
   }
 
+  async keepNote(id: string, note: string, nowMs: number): Promise<void> {
+    await this.#link.call("HSET", this.#notes, id, `${nowMs} ${note}`);
+  }
+
+  async deleteNote(id: string): Promise<void> {
+    await this.#link.call("HDEL", this.#notes, id);
+  }
+
+  async killedNotes(nowMs: number): Promise<Map<string, string>> {
+    const notes = (await this.#link.call("HGETALL", this.#notes)) as string[];
+    const killed = new Map<string, string>();
+    for (let at = 0; at < notes.length; at += 2) {
+      const text = notes[at + 1]!;
+      const space = text.indexOf(" ");
+      // Another node may be making the change.
+      if (Number(text.slice(0, space)) < nowMs - CHANGE_MS) killed.set(notes[at]!, text.slice(space + 1));
+    }
+    return killed;
+  }
+
   /** Does nothing: the link is closed by its owner. */
   close(): void {}
 
@@ -93,6 +115,11 @@ export class RedisTaskStore implements TaskStore {
     const [etag, family, record] = values as (string | null)[];
     if (!etag || !record) return null;
     return this.#records.add(`${key} ${etag}`, record, record.length * BYTES_PER_CHAR, family || key);
+  }
+
+  /** Returns the key of the notes of the changes that are being made. */
+  get #notes(): string {
+    return this.#link.key("tasks:changes");
   }
 
   /** Returns the key of the numbers of tasks and bytes of each family, in all containers. */

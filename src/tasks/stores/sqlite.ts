@@ -59,6 +59,20 @@ export class SqliteTaskStore implements TaskStore {
     return guarded(() => this.#statements.names.all(container, count)).map(({ name }) => String(name));
   }
 
+  keepNote(id: string, note: string): void {
+    // The note is for a killed service, so it does not wait for the disk.
+    guarded(() => this.#database.withoutFlush(() => this.#statements.keepNote.run(id, note)));
+  }
+
+  deleteNote(id: string): void {
+    guarded(() => this.#database.withoutFlush(() => this.#statements.deleteNote.run(id)));
+  }
+
+  /** Only the process that has opened the store makes changes, and it has made none yet. */
+  killedNotes(): Map<string, string> {
+    return new Map(guarded(() => this.#statements.notes.all()).map(({ id, note }) => [String(id), String(note)]));
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -135,6 +149,9 @@ const STATEMENTS = {
   list: `SELECT record FROM tasks AS t WHERE container = ? AND name > ?
     AND version = (SELECT max(version) FROM tasks WHERE container = t.container AND name = t.name) ORDER BY name LIMIT ?`,
   names: "SELECT name FROM task_sizes WHERE container = ? LIMIT ?",
+  keepNote: "INSERT INTO change_notes (id, note) VALUES (?, ?)",
+  deleteNote: "DELETE FROM change_notes WHERE id = ?",
+  notes: "SELECT id, note FROM change_notes",
 };
 
 type Statement = keyof typeof STATEMENTS;
@@ -155,6 +172,7 @@ const DEFINITION: DatabaseDefinition<Statement> = {
     container TEXT NOT NULL, name TEXT NOT NULL, family TEXT, bytes INTEGER NOT NULL, PRIMARY KEY (container, name)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS task_sizes_family ON task_sizes (family, bytes) WHERE family IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS change_notes (id TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `,
   statements: STATEMENTS,
 };
