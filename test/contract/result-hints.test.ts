@@ -621,8 +621,14 @@ it("a module that returns is refused before anything of it runs", async () => {
 it("a run whose waitUntil work does not end in time has a hint in its record", async () => {
   const body =
     "export default (context) => { context.waitUntil(new Promise((done) => setTimeout(done, 60_000))); return 1 }";
-  const answer = await service.request("POST", "/api/runs/late?timeout=100ms", { body });
-  const { run } = answer.json() as { run: string };
+  // A slow machine may need more than the first of them for the answer itself.
+  let run = "";
+  for (const timeout of ["100ms", "2s", "15s"]) {
+    const answer = await service.request("POST", `/api/runs/late?timeout=${timeout}`, { body });
+    const record = answer.json() as { run: string; status: string };
+    ({ run } = record);
+    if (record.status === "ok") break;
+  }
   await service.logLine((line) => line.includes(run) && line.includes("waitUntil"));
   const record = (await service.request("GET", `/api/runs/late/${run}`)).json() as { status: string; hint: string };
   assert.equal(record.status, "ok");
