@@ -3,6 +3,7 @@ import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import type { CacheOrder } from "../wire/package-message.ts";
 import { absentHint } from "./absent-hints.ts";
+import { asyncCallback } from "./async-callback.ts";
 import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
@@ -11,7 +12,7 @@ import { contextHint } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { betterHint, emptyHint, type EmptyResult } from "./empty-result.ts";
-import { CodeFault, threwFault } from "./faults.ts";
+import { CodeFault, isModuleLoadFault, threwFault } from "./faults.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { packagesOf, type Packages } from "./packages.ts";
@@ -26,6 +27,7 @@ import type { Shape } from "./shapes/shape.ts";
 import { sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
+import { stdinHint } from "./stdin-hints.ts";
 import { fileNameHint } from "./syntax-hints.ts";
 import { checkForTampering } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
@@ -54,6 +56,8 @@ export class Code {
   #announced: number | null = null;
   #hasEndedRun = false;
   #emptyHints: EmptyHints | null = null;
+  /** Undefined until a run has a result. */
+  #asyncCallback: string | null | undefined;
 
   /** @param message The code; the constructor reads its bytes, so the caller may reuse them. */
   constructor(id: number, message: CodeMessage) {
@@ -102,6 +106,11 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
+  get asyncCallback(): string | null {
+    if (this.#asyncCallback === undefined) this.#asyncCallback = asyncCallback(this.#texts.main);
+    return this.#asyncCallback;
+  }
+
   betterHint(hint: Emptied, value: unknown, run: Run): Emptied | null {
     return betterHint(this.#result(run), hint, value);
   }
@@ -111,8 +120,11 @@ export class Code {
   }
 
   #result(run: Run): EmptyResult {
-    this.#emptyHints ??= emptyHintsOf(this.#texts.main);
-    return { run, text: this.#texts.main, parsed: this.#parsed, shape: this.#shape, hints: this.#emptyHints };
+    return { run, text: this.#texts.main, parsed: this.#parsed, shape: this.#shape, hints: this.#hints() };
+  }
+
+  #hints(): EmptyHints {
+    return (this.#emptyHints ??= emptyHintsOf(this.#texts.main));
   }
 
   explain(fault: FaultMessage, run: Run): FaultMessage {
@@ -124,6 +136,7 @@ export class Code {
     const hint =
       absentHint(main, located, run) ??
       promiseHint(main, located) ??
+      stdinHint(main, fault) ??
       fault.hint ??
       this.#shape?.hintOf?.(fault) ??
       contextHint(main, fault) ??
@@ -252,7 +265,7 @@ export class Code {
     if (hint) run.reportHint(hint, "");
     else if (result === undefined) {
       const line = unreturned?.() ?? null;
-      if (line !== null) run.reportUnreturned(line);
+      if (line !== null && this.#hints().nothing !== "stdin") run.reportUnreturned(line);
     }
     answer(run, result);
   }
@@ -277,11 +290,6 @@ function runShape(shape: Shape, run: Run): void {
   if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");
   else if (!run.requestBody || run.rawBody || !shape.needsContext || shape.streamsBody?.(run)) shape.run(run);
   else withBody(run, () => shape.run(run));
-}
-
-/** Whether an `import()` failed because a module does not parse. V8 gives no position for it, nor for the import. */
-function isModuleLoadFault({ code, error }: FaultMessage): boolean {
-  return code === "task_threw" && error?.name === "SyntaxError" && !error.stack?.includes("\n");
 }
 
 function attempt(run: Run, step: () => void): void {

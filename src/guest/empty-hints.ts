@@ -3,6 +3,7 @@ import { hasLostLines } from "./grammar-hints.ts";
 import { missingOfBody } from "./missing-return.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
 import { type ResponseMember, responseMember } from "./response-member.ts";
+import { readsStdin } from "./stdin-hints.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
 import { hasLateCallback, usedPromise } from "./used-promise.ts";
@@ -21,7 +22,6 @@ const ASSIGNED =
 const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 
 const SECRETS = /\bsecrets\s*(?:\.\s*[A-Za-z_]|\[\s*["'])/;
-const STDIN = /\bprocess\.stdin\b|\breadFileSync\(\s*(?:0|["']\/dev\/stdin["'])/;
 /** The end of a text that returns a member: `return order.total;`, `(context) => context.body.name`, `[1, 2].length`. */
 const MEMBER =
   /(?:\breturn\s+|=>\s*|^\s*)((?:[A-Za-z_$][\w$]*|"[^"\n]*"|'[^'\n]*'|\[[^[\]\n]{0,80}\]|\((?:[^()\n]|\([^()\n]{0,80}\)){0,80}\))(?:\??\.[A-Za-z_$][\w$]*|\[[^\]\n]{0,40}\]|\([^()\n]{0,80}\))*)\??\.([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
@@ -69,7 +69,7 @@ export interface EmptyHints {
 function nothingOf(text: string): ResultHint | null {
   if (ENVIRONMENT.test(text)) return "environment";
   if (SECRETS.test(text)) return "secret";
-  if (STDIN.test(text)) return "stdin";
+  if (readsStdin(text)) return "stdin";
   if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";

@@ -10,6 +10,8 @@ import { nearMember } from "./source-hints.ts";
 const { isNaN } = Number;
 const { keys } = Object;
 
+const STDIN: Emptied = { hint: "stdin", path: "" };
+
 /** A run whose result is empty, and what is known of its code. */
 export interface EmptyResult {
   readonly run: Run;
@@ -22,6 +24,7 @@ export interface EmptyResult {
 /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
 export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): Emptied | null {
   const { run, text, hints } = result;
+  if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
   if (hint.hint === "number") {
     const better = hint.path === "" ? emptyHint(result, NaN) : unawaitedHint(hints);
     return better ?? absentResult(text, run, "number") ?? hint;
@@ -43,6 +46,8 @@ export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, valu
   const isNothing = value === undefined || value === null || isNaN(value);
   // The run has reported these.
   if (shape === null && parsed?.hint) return null;
+  if (hints.nothing === "stdin") return STDIN;
+  if (value === "") return null;
   if (shape === null && value === undefined && (parsed?.unreturned?.() ?? null) !== null) return null;
   const arrow = value === undefined ? (shape?.unreturned?.() ?? null) : null;
   if (arrow !== null) return { hint: arrow, path: "" };

@@ -1,4 +1,5 @@
 import type { ErrorMessage } from "../wire/messages.ts";
+import { NO_STDIN } from "./stdin-hints.ts";
 
 /** The hint for code that needs a bundler: TypeScript that generates code, JSX, packages. */
 export const BUNDLE_HINT =
@@ -12,9 +13,10 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   },
   {
     pattern:
-      /^(?:document|window|self|location|history|alert|prompt|confirm|localStorage|sessionStorage|indexedDB|caches|XMLHttpRequest|Image|Audio|FileReader|DOMParser|HTMLElement|requestAnimationFrame|jQuery|\$) is not defined/,
+      /^(?:document|window|self|location|history|alert|confirm|localStorage|sessionStorage|indexedDB|caches|XMLHttpRequest|Image|Audio|FileReader|DOMParser|HTMLElement|requestAnimationFrame|jQuery|\$) is not defined/,
     hint: "There is no page here: the code runs in Node, which has fetch, URL and the node: modules.",
   },
+  { pattern: /^prompt is not defined/, hint: NO_STDIN },
   {
     pattern: /^(?:Deno|Bun) is not defined/,
     hint: "The code runs in Node: use the node: modules, and `export default { fetch(request) { ... } }` for a server.",

@@ -105,3 +105,8 @@ function statusOf(error: unknown): number | undefined {
 function asStatus(status: unknown): number | undefined {
   return typeof status === "number" && status % 1 === 0 && status >= 400 && status <= 599 ? status : undefined;
 }
+
+/** Whether an `import()` failed because a module does not parse. V8 gives no position for it, nor for the import. */
+export function isModuleLoadFault({ code, error }: FaultMessage): boolean {
+  return code === "task_threw" && error?.name === "SyntaxError" && !error.stack?.includes("\n");
+}

@@ -60,12 +60,24 @@ function deliver(run: Run, value: unknown): void {
     if (emptied) {
       const hint = run.code.betterHint(emptied, value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
-    } else if (json.length <= 4 && (json === "null" || json === "[]" || json === "{}" || json === "0")) {
+    } else if (isEmpty(json)) {
       const hint = run.code.emptyHint(value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
-    }
+      else reportAsyncCallback(run);
+    } else reportAsyncCallback(run);
     return run.result(json);
   });
+}
+
+function isEmpty(json: string): boolean {
+  if (json.length > 4) return false;
+  return json === "null" || json === "[]" || json === "{}" || json === "0" || json === '""';
+}
+
+/** Its result looks like that of other code, so the text alone shows that it is not meant. */
+function reportAsyncCallback(run: Run): void {
+  const method = run.code.asyncCallback;
+  if (method !== null) run.reportHint("asyncCallback", `.${method}`);
 }
 
 function hintFor(value: unknown): string {

@@ -15,7 +15,8 @@ import { uncurry } from "./uncurry.ts";
  * value that the code reads from the environment or the context, and that the run does not have. `noReturn` is a function without a
  * `return` of a value, and `noReturnPath` one that returns a value in some cases only. `lateCallback` is a result that was sent before a
  * callback of the code filled it, `usedPromise` a promise that is used like a value, `responseMember` a member that no Response has, and
- * `lostLines` code whose line breaks are lost, so that a comment hides its end. The others are values of which JSON keeps nothing.
+ * `lostLines` code whose line breaks are lost, so that a comment hides its end. `asyncCallback` is a method of lists that does not await its
+ * callback. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -63,6 +64,7 @@ export const RESULT_HINTS = [
   "usedPromise",
   "responseMember",
   "lostLines",
+  "asyncCallback",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -65,6 +65,10 @@ const OF_NAMES = {
       : member === "data"
         ? `${variable} is a Response, which has no data: write const data = await ${variable}.json().`
         : `${variable} is a Response, which has no ${member}: write const data = await ${variable}.json(), and read data.${member}.`,
+  asyncCallback: ([method = ""]: readonly string[]) =>
+    /sort/i.test(method)
+      ? `${method} does not wait for an async function, so the order does not change: await the values first, with await Promise.all(list.map(...)), and compare them in a function without async.`
+      : `${method} does not wait for an async function, and its promise counts as true: write const kept = await Promise.all(list.map(callback)), and then list.${method}((item, index) => kept[index]).`,
   absent: ([source = "", name = ""]: readonly string[]) => absentText(isAbsentSource(source) ? source : "params", name),
   printed: ([line = ""]: readonly string[]) =>
     `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
