@@ -1,5 +1,6 @@
 import { ByteCache } from "../../byte-cache.ts";
 import { Problem } from "../../errors.ts";
+import { FairQueue } from "../../fair-queue.ts";
 import type { RunContext } from "../../wire/messages.ts";
 import type { CacheOrder } from "../../wire/package-message.ts";
 import { codeOf } from "./code-table.ts";
@@ -11,6 +12,8 @@ import type { CodePackages } from "./package-table.ts";
 const MAX_BYTES = 64 * 2 ** 20;
 /** A cache with all functions takes less than twice the bytes of its text. */
 const MAX_PER_BYTE = 4;
+/** The most bytes of the artefacts whose caches are being made or wait for their turn. */
+const MAX_ASKED_BYTES = 64 * 2 ** 20;
 /** V8 compiles a shorter artefact in a millisecond. */
 const LEAST_BYTES = 65_536;
 /** The artefacts whose cache could not be made, as far as they are remembered. */
@@ -43,7 +46,11 @@ export class PackageCaches {
   readonly #nowMs: () => number;
   /** When the cache of an artefact could not be made, by its key. The first one is forgotten first. */
   readonly #failedMs = new Map<string, number>();
-  #isBusy = false;
+  /** One cache at a time, in turns: a family with many packages would otherwise always be the next to ask. */
+  readonly #turns = new FairQueue(1);
+  /** The families with a cache that is being made or waits for its turn. Each has one at a time. */
+  readonly #asking = new Set<string>();
+  #askedBytes = 0;
   #isClosed = false;
 
   /**
@@ -71,8 +78,9 @@ export class PackageCaches {
     if (artefact.length < LEAST_BYTES) return null;
     const cache = this.#caches.get(key);
     if (cache) return cache;
-    // One at a time. The next guest of another artefact asks again.
-    if (!this.#hasFailed(key) && !this.#isBusy && !this.#isClosed) void this.#add(packages, family);
+    // The next guest of an artefact that cannot wait asks again.
+    const mayWait = !this.#asking.has(family) && this.#askedBytes + artefact.length <= MAX_ASKED_BYTES;
+    if (mayWait && !this.#hasFailed(key) && !this.#isClosed) void this.#ask(packages, family);
     return null;
   }
 
@@ -86,9 +94,19 @@ export class PackageCaches {
     return failedMs !== undefined && this.#nowMs() - failedMs < RETRY_MS;
   }
 
+  async #ask(packages: CodePackages, family: string): Promise<void> {
+    const { length } = packages.artefact;
+    this.#asking.add(family);
+    this.#askedBytes += length;
+    await this.#turns.run(family, () => this.#add(packages, family));
+    this.#asking.delete(family);
+    this.#askedBytes -= length;
+  }
+
   async #add(packages: CodePackages, family: string): Promise<void> {
     const { key } = packages;
-    this.#isBusy = true;
+    // Another family may have asked for the same artefact.
+    if (this.#isClosed || this.#caches.get(key) || this.#hasFailed(key)) return;
     try {
       const cache = await this.#make(packages);
       this.#caches.add(key, cache, cache.length, family);
@@ -97,8 +115,6 @@ export class PackageCaches {
       this.#failedMs.delete(key);
       this.#failedMs.set(key, this.#nowMs());
       if (this.#failedMs.size > MAX_FAILED) this.#failedMs.delete(this.#failedMs.keys().next().value!);
-    } finally {
-      this.#isBusy = false;
     }
   }
 }

@@ -115,4 +115,64 @@ describe("the code caches of packages", () => {
     const has = (key: string): boolean => caches.of({ key, artefact: Buffer.alloc(1_000_000) }, "quiet") !== null;
     assert.deepEqual([has("other"), has("greedy-79"), has("greedy-0")], [true, true, false]);
   });
+
+  it("are made in turns of token families, one of each family at a time", async () => {
+    const made: string[] = [];
+    const ends: (() => void)[] = [];
+    const caches = new PackageCaches(
+      () => Promise.reject(new Error("no guest")),
+      undefined,
+      async ({ key }) => {
+        made.push(key);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return Buffer.alloc(1);
+      },
+    );
+    const ask = (key: string, family: string): void => {
+      assert.equal(caches.of({ key, artefact: Buffer.alloc(100_000) }, family), null);
+    };
+    ask("greedy-1", "greedy");
+    ask("quiet-1", "quiet");
+    ask("greedy-2", "greedy");
+    ends[0]!();
+    await new Promise(setImmediate);
+    // As its next guest does. Before, that was the next cache to be made.
+    ask("greedy-2", "greedy");
+    assert.deepEqual(made, ["greedy-1", "quiet-1"]);
+    ends[1]!();
+    await new Promise(setImmediate);
+    assert.deepEqual(made, ["greedy-1", "quiet-1", "greedy-2"]);
+    ends[2]!();
+    caches.close();
+  });
+
+  it("that wait for their turn hold a bounded number of bytes, and none is made after the end", async () => {
+    const made: string[] = [];
+    const first = Promise.withResolvers<Buffer>();
+    const caches = new PackageCaches(
+      () => Promise.reject(new Error("no guest")),
+      undefined,
+      ({ key }) => {
+        made.push(key);
+        return made.length === 1 ? first.promise : Promise.resolve(Buffer.alloc(1));
+      },
+    );
+    const artefact = Buffer.alloc(10 * 2 ** 20);
+    for (let at = 0; at < 20; at++) caches.of({ key: `artefact-${at}`, artefact }, `family-${at}`);
+    first.resolve(Buffer.alloc(1));
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    assert.equal(made.length, 6);
+    const last = new PackageCaches(
+      () => Promise.reject(new Error("no guest")),
+      undefined,
+      ({ key }) => {
+        made.push(key);
+        last.close();
+        return Promise.resolve(Buffer.alloc(1));
+      },
+    );
+    for (const family of ["one", "other"]) last.of({ key: `last of ${family}`, artefact }, family);
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    assert.deepEqual(made.slice(6), ["last of one"]);
+  });
 });
