@@ -52,6 +52,32 @@ describe("a guest that owes an answer", () => {
         [1_999, "R", 1_899],
       ],
     },
+    {
+      what: "burned the processor for a moment, before which it was not sampled",
+      is: false,
+      samples: [
+        [2_500, "R", 0],
+        [2_600, "R", 100],
+      ],
+    },
+    {
+      what: "slept for a moment, before which it was not sampled",
+      is: false,
+      samples: [
+        [2_500, "R", 0],
+        [2_600, "S", 0],
+        [2_700, "S", 0],
+      ],
+    },
+    {
+      what: "was sampled late, and slept for half of the limit since then",
+      is: true,
+      samples: [
+        [2_500, "S", 0],
+        [3_000, "S", 0],
+        [3_500, "S", 0],
+      ],
+    },
     { what: "is sampled for the first time, however late", is: false, samples: [[5_000, "R", 9_999]] },
     {
       what: "sleeps",
@@ -166,41 +192,35 @@ describe("a guest that owes an answer", () => {
       ],
     },
     {
-      what: "has had turns as long as the limit",
+      what: "has burned a little less in turns that have lasted for longer than the limit",
+      is: false,
+      samples: [
+        [100, "R", 0],
+        [9_000, "R", 249],
+      ],
+      turnMs: 8_000,
+    },
+    {
+      what: "has burned an eighth of the limit in its turns",
       is: true,
       samples: [
         [100, "R", 0],
-        [9_000, "R", 50],
+        [9_000, "R", 250],
       ],
-      turnMs: 2_000,
+      turnMs: 8_000,
     },
     {
-      what: "has had shorter turns",
+      // Measured: the first import of zod, with twelve busy loops on two processors.
+      what: "imports a large package on a full machine",
       is: false,
       samples: [
-        [100, "R", 0],
-        [9_000, "R", 50],
+        [102, "R", 0],
+        [990, "R", 90],
+        [1_418, "S", 120],
+        [1_995, "R", 140],
+        [3_022, "R", 160],
       ],
-      turnMs: 1_999,
-    },
-    {
-      what: "has got nothing in its turns",
-      is: false,
-      samples: [
-        [100, "R", 0],
-        [9_000, "R", 49],
-      ],
-      turnMs: 9_000,
-    },
-    {
-      what: "has had turns as long as a short limit",
-      is: false,
-      blockMs: 400,
-      samples: [
-        [100, "R", 0],
-        [9_000, "R", 50],
-      ],
-      turnMs: 1_999,
+      turnMs: 2_002,
     },
   ];
   for (const { what, is, samples, turnMs, blockMs = BLOCK_MS, cpuCores = 1 } of table) {
