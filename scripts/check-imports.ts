@@ -19,6 +19,7 @@ const LEAVES = [
   "nearest",
   "next-turn",
   "package-names",
+  "thread-cpu-time",
   "thread-programs",
   "units",
 ];
@@ -135,6 +136,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   nearest: [],
   "next-turn": [],
   "package-names": [],
+  "thread-cpu-time": [],
   "thread-programs": [],
   units: [],
 };

@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads";
 
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
 
+import { threadCpuMs } from "../../thread-cpu-time.ts";
 import { READY, type SchemaAnswer, type SchemaRequest } from "./schema-messages.ts";
 
 /** The most faults of an answer, and the most characters of each text in it. */
@@ -19,20 +20,10 @@ const OUTER: ReadonlySet<string> = new Set([
 
 parentPort!.on("message", ({ schema, input }: SchemaRequest) => {
   answer(READY);
-  const before = cpuMs();
+  const beforeMs = threadCpuMs();
   const faults = faultsOf(schema, input);
-  answer({ faults, cpuMs: cpuMs() - before });
+  answer({ faults, cpuMs: threadCpuMs() - beforeMs });
 });
-
-/**
- * Returns the processor time of this thread. The kernel adds the time since the last tick only when the time of the process is
- * read. Otherwise most checks, which are shorter than a tick, would take no time.
- */
-function cpuMs(): number {
-  process.cpuUsage();
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
 
 function answer(message: SchemaAnswer): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

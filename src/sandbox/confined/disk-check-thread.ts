@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 
+import { threadCpuMs } from "../../thread-cpu-time.ts";
 import type { DiskCheckReply, DiskCheckRequest } from "./disk-checker.ts";
 import { diskUse } from "./disk.ts";
 import { removedUse } from "./removed.ts";
@@ -19,12 +20,11 @@ async function check(request: DiskCheckRequest): Promise<DiskCheckReply> {
   const { number, limitBytes } = request;
   // Processor time, because a clock also counts the time that guests use meanwhile: a busy guest could make its checks
   // look expensive, and so be checked less often.
-  const start = process.threadCpuUsage();
+  const startMs = threadCpuMs();
   const folder = resolved(request.folder);
   const removed = await removedUse({ ...request, folder });
   const { bytes, isCertain } = diskUse(folder, limitBytes, removed.bytes);
-  const { user, system } = process.threadCpuUsage(start);
-  const costMs = (user + system) / 1_000 + (removed.usedStub ? STUB_MS : 0);
+  const costMs = threadCpuMs() - startMs + (removed.usedStub ? STUB_MS : 0);
   // SQLite removes a file shortly before it unmaps it, so an infinite result is not certain. A hostile guest still has the
   // file mapped at the next check.
   return { number, bytes, isCertain: isCertain && removed.bytes < Infinity, costMs };

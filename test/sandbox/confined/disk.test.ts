@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 
-import type { TimedUse } from "../../../src/sandbox/confined/disk-checker.ts";
+import { DiskChecker, type TimedUse } from "../../../src/sandbox/confined/disk-checker.ts";
 import { DiskWatch, type WatchedGuest } from "../../../src/sandbox/confined/disk-watch.ts";
 import { diskUse } from "../../../src/sandbox/confined/disk.ts";
 import { hasRemovedMapping } from "../../../src/sandbox/confined/mappings.ts";
@@ -38,6 +38,20 @@ beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "caisson-disk-"));
 });
 afterEach(() => removeTree(folder));
+
+describe("a check in the thread", () => {
+  it("has the processor time that it has taken, also if that is less than a tick of the kernel", async () => {
+    const checker = new DiskChecker();
+    try {
+      for (let count = 0; count < 10; count++) {
+        const { costMs } = await checker.check({ pid: process.pid, identity: null, stub: "", folder }, MIB);
+        assert.ok(costMs > 0, `check ${count} costs ${costMs} ms`);
+      }
+    } finally {
+      await checker.close();
+    }
+  });
+});
 
 describe("diskUse", () => {
   it("counts all files of a folder at any depth", async () => {
