@@ -11,7 +11,10 @@ export async function commandLine(keep?: () => void): Promise<void> {
   enterUserFolder(process.env);
   const [, , name] = process.argv;
   // A start of the service needs none of the other commands, and they take as much time as a tenth of it.
+  const { withHelpFlag } = await import("./cli/help-words.ts");
   const { program } = name === "serve" ? await import("./cli/serve-program.ts") : await import("./cli/program.ts");
   // Without a command, the user needs the list of commands.
-  await program().parseAsync(name === undefined ? [...process.argv, "--help"] : process.argv);
+  const caisson = program();
+  const words = name === undefined ? ["--help"] : withHelpFlag(caisson, process.argv.slice(2));
+  await caisson.parseAsync(words, { from: "user" });
 }

@@ -5,6 +5,7 @@ import { ConfigError } from "../config/read.ts";
 import { limits } from "../config/values.ts";
 import { isJti } from "../tokens/claims.ts";
 import { UsageError } from "./exits.ts";
+import { limitsCommandMeant } from "./limit-words.ts";
 import { fields, table } from "./print/table.ts";
 import { limitsText } from "./print/texts.ts";
 import { name, remote } from "./remote.ts";
@@ -71,10 +72,12 @@ function setCommand(): Command {
     .option("--none", "remove all limits of the container")
     .showHelpAfterError("The form is: caisson limits set container acme minute=60 day=1000, or with --none");
   const examples = ["limits set container acme minute=60 day=1000", "limits set container acme --none"];
-  return remote<{ none?: true }>(command, examples, async ({ caisson, flags, print }, _, container, windows) => {
+  return remote<{ none?: true }>(command, examples, async (call, _, container, windows) => {
+    const { flags, print } = call;
     const texts = (windows ?? []) as unknown as readonly string[];
     mustBeMeant(texts, flags.none === true);
-    const policy = await caisson.containers.set(container, { limits: readLimits(texts) });
+    const wanted = readLimits(command, texts);
+    const policy = await call.caisson.containers.set(container, { limits: wanted });
     print(policy, () =>
       fields([
         ["container", container],
@@ -85,11 +88,18 @@ function setCommand(): Command {
 }
 
 /** @throws {ConfigError} */
-function readLimits(texts: readonly string[]): ReturnType<typeof limits> {
+function readLimits(command: Command, texts: readonly string[]): ReturnType<typeof limits> {
   try {
     return limits(texts);
   } catch (error) {
-    throw new ConfigError(`${(error as Error).message}; --none removes all limits of the container`, { cause: error });
+    const other = texts.find((text) => !text.includes("="));
+    const fact =
+      other === undefined
+        ? (error as Error).message.replace(/; a file has a list: .*$/, "")
+        : `${JSON.stringify(other)} is not window=runs, such as minute=60`;
+    const meant = limitsCommandMeant(command);
+    const fix = meant === null ? "--none removes all limits of the container" : `did you mean ${meant}?`;
+    throw new ConfigError(`${fact}; ${fix}`, { cause: error });
   }
 }
 

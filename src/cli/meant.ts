@@ -2,7 +2,9 @@ import type { Command } from "commander";
 
 import { nearest } from "../nearest.ts";
 import { EXAMPLES } from "./examples.ts";
+import { limitsCommandMeant } from "./limit-words.ts";
 import { OF_CODE, OTHER_COMMANDS, OTHER_SUBCOMMANDS } from "./other-commands.ts";
+import { surplusPair } from "./pairs.ts";
 
 /** Flags of other programs and of other commands, and the flag that does the same here. */
 const FLAGS: Readonly<Record<string, string>> = {
@@ -61,6 +63,10 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   const has = (name: string): boolean => command.options.some(({ long, short }) => long === name || short === name);
   const same = Object.hasOwn(FLAGS, flag) ? FLAGS[flag]! : null;
   if (same !== null && has(same)) return `did you mean ${same}?`;
+  if (pathOf(command) === "caisson limits set") {
+    const words = limitsCommandMeant(command);
+    if (words !== null) return `did you mean ${words}?`;
+  }
   const window = WINDOW.exec(flag)?.[1];
   if (window !== undefined && has("--limit") && has("--can")) return `did you mean --limit container.${window}=5?`;
   if (flag === "--container" && command.name() === "deploy") return "caisson.json names the container";
@@ -89,6 +95,9 @@ function surplusMeant(command: Command, text: string): string | null {
     return `did you mean --url ${surplus}?`;
   if (command.name() === "set" && /value 'token' is invalid/.test(text))
     return "the limits of a token are set when it is issued, with caisson tokens issue --limit token.minute=60";
+  const isOfLimits = command.parent?.name() === "limits" && /argument '(?:kind|name)'/.test(text);
+  const limits = isOfLimits ? limitsCommandMeant(command) : null;
+  if (limits !== null) return `did you mean ${limits}?`;
   const { _showHelpAfterError: printsForm } = command as Command & { readonly _showHelpAfterError?: unknown };
   const [form] = EXAMPLES.get(command) ?? [];
   return printsForm || form === undefined ? null : `the form is: caisson ${form}`;
@@ -99,6 +108,9 @@ function otherMeant(command: Command, text: string): string | null {
   const words = /^.*too many arguments .* but got \d+: (.+?)\.?$/m.exec(text)?.[1]?.split(", ") ?? [];
   const word = words.at(-1);
   if (word === undefined || words.some((each) => !/^[\w@./*-]+$/.test(each))) return null;
+  const pairs = command.options.filter(({ flags }) => flags.includes("=")).map(({ long }) => long ?? "");
+  const pair = words.map((each) => surplusPair(pairs, each)).find((each) => each !== null);
+  if (pair !== undefined) return pair;
   if (pathOf(command) === "caisson settings")
     return "settings are set when the service starts: with a flag of caisson serve, a variable or --config";
   if (pathOf(command) === "caisson serve" && /^\d{1,5}$/.test(word)) return `did you mean --port ${word}?`;
@@ -122,6 +134,8 @@ function commandMeant(command: Command, text: string, word: string): string {
   if (Object.hasOwn(other, word)) return `${fact}; ${other[word]}\n`;
   const guessed = /^\(Did you mean (?:one of )?(\w+)/.exec(guess ?? "")?.[1];
   if (guessed?.[0] === word[0] && guessed !== undefined) return text;
+  const name = guess === undefined ? nearest(word, namesOf(command)) : null;
+  if (name?.[0] === word[0] && name !== null) return `${fact}\n(Did you mean ${name}?)\n`;
   const near = isTop ? null : nearest(word, Object.keys(other));
   if (near !== null) return `${fact}; ${other[near]}\n`;
   const list = command.commands.find((each) => each.name() === "list");
@@ -129,6 +143,10 @@ function commandMeant(command: Command, text: string, word: string): string {
   if (list && takesContainer && /^[\w@.-]+$/.test(word)) return `${fact}; for a container: ${pathOf(list)} ${word}\n`;
   const names = command.commands.map((each) => each.name()).join(", ");
   return isTop ? `${fact}; the commands are ${names}\n` : `${fact}\n`;
+}
+
+function namesOf(command: Command): string[] {
+  return command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
 }
 
 function pathOf(command: Command): string {

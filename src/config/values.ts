@@ -206,8 +206,10 @@ export function limits(texts: readonly string[]): WindowLimits {
       const [window, runs, ...rest] = input.trim().split("=");
       if (runs === undefined || rest.length > 0) {
         const several = /^\s*\w+=\d+(?:[,;\s]+\w+=\d+)+\s*$/.test(input) ? "; give the flag once for each window" : "";
+        const [, name, number] = /^\s*(\w+)\s*[:\s]\s*(\d+)\s*$/.exec(input) ?? [];
+        const pair = name === undefined ? "" : `; did you mean ${name}=${number}?`;
         throw new TypeError(
-          `${JSON.stringify(input)} is not window=runs, such as "minute=60"${several}; a file has a list: ["minute=60"]`,
+          `${JSON.stringify(input)} is not window=runs, such as "minute=60"${several}${pair}; a file has a list: ["minute=60"]`,
         );
       }
       return [windows(window!), integer(1, MAX_LIMIT)(runs)];

@@ -6,6 +6,7 @@ import type { RunOptions, Source } from "../../../client/src/index.ts";
 import { readSource, readText, textOf } from "../deploy/source.ts";
 import { UsageError } from "../exits.ts";
 import { packagesOf } from "../package-flags.ts";
+import { surplusPair } from "../pairs.ts";
 import { type FileName, filesBelow, filesOfTask } from "../runs/error-lines.ts";
 import { packagesOfProject } from "../target/project-file.ts";
 import { bundle, inputsOfBundle } from "./bundle-file.ts";
@@ -128,6 +129,8 @@ function refuseContradictions(
     throw new UsageError("--bundle needs a file, because imports are resolved from its folder");
   const word = esbuildFlags.find((each) => !each.startsWith("-"));
   if (!isBundled && word !== undefined) {
+    const pair = surplusPair(["--query"], word);
+    if (pair !== null) throw new UsageError(`run takes one file; ${pair}`);
     const [name, container] = existsSync(word) ? [word, file] : [file, word];
     throw new UsageError(`run takes one file; for a container, write: caisson run ${name} --container ${container}`);
   }

@@ -1,5 +1,6 @@
 import { UsageError } from "../exits.ts";
 import { packagesOf } from "../package-flags.ts";
+import { notPair } from "../pairs.ts";
 
 /** The flags of `tasks deploy`, as commander gives them. */
 export interface DeployFlags {
@@ -34,7 +35,7 @@ export function pairsOf(flag: string, texts: readonly string[] | undefined): Rec
   if (texts === undefined) return undefined;
   const pairs = texts.map((text): [string, string] => {
     const at = text.indexOf("=");
-    if (at < 1) throw new UsageError(`${flag} ${text} is not name=value`);
+    if (at < 1) throw new UsageError(notPair(flag, text, "name=value"));
     return [text.slice(0, at), text.slice(at + 1)];
   });
   return Object.fromEntries(pairs);

@@ -2,6 +2,7 @@ import { limits } from "../../config/values.ts";
 import { judgeTokenRequest } from "../../tokens/judge-request.ts";
 import { parseDuration } from "../../units.ts";
 import { UsageError } from "../exits.ts";
+import { notPair, pairMeant } from "../pairs.ts";
 import { type SecretFlags, secretsOf, type SecretSources, SOURCES } from "./secret-flags.ts";
 
 /** The flags of `token issue`, as commander gives them. */
@@ -58,14 +59,14 @@ export async function tokenMembers(
     timeout: flags.timeout,
     secrets: await secretsOf(flags, sources, (text) => fault("secrets", text)),
     secretsReadable: flags.secretsReadable,
-    params: pairsOf(flags.param, (text) => fault("params", `--param ${text}`)),
+    params: pairsOf("--param", flags.param, (text) => fault("params", text)),
     code: url === undefined && sha256 === undefined ? undefined : { url, sha256 },
     net: flags.offline ? false : flags.net,
     packages: flags.packages === false ? false : flags.package?.flatMap((list) => list.split(",")),
     fresh: flags.fresh,
     depth: wholeNumber(flags.depth, (text) => fault("depth", `--depth ${text}`)),
     selfRevoke: flags.selfRevoke === false ? false : undefined,
-    labels: pairsOf(flags.label, (text) => fault("labels", `--label ${text}`)),
+    labels: pairsOf("--label", flags.label, (text) => fault("labels", text)),
     description: flags.description,
   };
   if (flags.expires !== undefined && !isLifetime(flags.expires)) {
@@ -107,8 +108,11 @@ function limitsOf(texts: readonly string[] | undefined, fault: (text: string) =>
   const classes: Record<string, Record<string, number>> = {};
   for (const text of texts) {
     const [, kind, window] = /^(container|token)\.(.*)$/s.exec(text) ?? [];
-    if (kind === undefined || window === undefined) {
-      fault(`must be like container.minute=60 or token.day=1000, not ${JSON.stringify(text)}`);
+    if (kind === undefined || window === undefined || !window.includes("=")) {
+      const pair = kind === undefined ? null : pairMeant("--limit", text);
+      const meant = kind === undefined && /^\w+=\d+$/.test(text) ? `container.${text}` : pair;
+      const question = meant === null ? "" : `; did you mean --limit ${meant}?`;
+      fault(`must be like container.minute=60 or token.day=1000, not ${JSON.stringify(text)}${question}`);
       continue;
     }
     try {
@@ -120,16 +124,20 @@ function limitsOf(texts: readonly string[] | undefined, fault: (text: string) =>
   return classes;
 }
 
-function pairsOf(texts: readonly string[] | undefined, fault: (text: string) => void): object | undefined {
+function pairsOf(
+  flag: string,
+  texts: readonly string[] | undefined,
+  fault: (text: string) => void,
+): object | undefined {
   if (texts === undefined) return undefined;
   const pairs = texts.map((text): [string, string] => {
     const at = text.indexOf("=");
-    if (at < 1) fault("must be KEY=VALUE");
+    if (at < 1) fault(notPair(flag, text, "key=value"));
     return [text.slice(0, at), text.slice(at + 1)];
   });
   const keys = pairs.map(([key]) => key);
   for (const key of new Set(keys.filter((name, at) => keys.indexOf(name) !== at))) {
-    fault(`sets ${JSON.stringify(key)} more than once`);
+    fault(`${flag} sets ${JSON.stringify(key)} more than once`);
   }
   return Object.fromEntries(pairs);
 }
