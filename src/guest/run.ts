@@ -4,7 +4,7 @@ import { bytesFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
-import { encodeResultHint, type ResultHint } from "../wire/result-hints.ts";
+import { encodeResultHint, isPath, type ResultHint } from "../wire/result-hints.ts";
 import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import type { Emptied } from "./emptied.ts";
@@ -181,9 +181,14 @@ export class Run {
     send(bytesFrame(FROM_GUEST.unreturned, this.id, payload));
   }
 
-  /** Reports that the result, which follows, is probably not what the author of the code meant. */
+  /**
+   * Reports that the result, which follows, is probably not what the author of the code meant.
+   *
+   * @param path made from names in the code, which may be long or not in ASCII. Then nothing is reported: the service ends a
+   *   guest that sends a path of another form
+   */
   reportHint(hint: ResultHint, path: string): void {
-    if (!this.over) send(bytesFrame(FROM_GUEST.resultHint, this.id, encodeResultHint(hint, path)));
+    if (!this.over && isPath(path)) send(bytesFrame(FROM_GUEST.resultHint, this.id, encodeResultHint(hint, path)));
   }
 
   result(json: string): void {

@@ -333,6 +333,28 @@ describe("a result that JSON or a text changes", () => {
   }
 });
 
+describe("code whose names do not fit into a hint", () => {
+  const long = "n".repeat(65);
+  const texts = [
+    "const 変数 = 6",
+    "let naïve = () => 1",
+    `const ${long} = 6`,
+    `const r = fetch("data:,1");\nreturn r.${long}`,
+    "const é = fetch('data:,1');\nreturn é.status * 2",
+    `const r = await fetch("data:,1");\nreturn r.${long}`,
+    `const f = async () => 1;\nreturn [f()].${long}`,
+    `return process.env.${long}`,
+    "return context.naïve",
+    `return context.query.${long}`,
+  ];
+  for (const code of texts) {
+    it(`keeps its guest: ${code.replaceAll(long, "n...n")}`, async () => {
+      const answer = await service.run("names", code);
+      assert.equal(answer.status, 200, answer.text);
+    });
+  }
+});
+
 describe("an error of JavaScript", () => {
   const rows: readonly [code: string, hint: RegExp][] = [
     ["const user = {};\nreturn usr.name", /^Did you mean user\?$/],
