@@ -9,6 +9,12 @@ export interface BlockLimits {
 
 /** The time that a guest may compute in one step and keep its share of the processor. */
 const SLOW_MS = 100;
+/**
+ * What a guest may use, before the service lowers its share, since a sample before it fell silent. On a full machine a guest
+ * that wants a millisecond is silent for longer than `SLOW_MS`, and would wait for seconds after all others. A guest that
+ * computes has used this much soon.
+ */
+const SPARED_MS = 25;
 /** A guest may be innocent if the machine kept it waiting for more than this part of the time. */
 const HELD_UP = 1 / 2;
 /** The part of the limit for which samples must have shown that a guest burns the processor or sleeps. */
@@ -27,7 +33,7 @@ const SAMPLE_MS = 100;
 const SLEEPS: ReadonlySet<string> = new Set(["S", "D", "T", "t"]);
 
 /**
- * Judges guests that owe an answer for longer than an honest step mostly takes. Each of these guests gets the processor
+ * Judges guests that owe an answer for longer than an honest step mostly takes. Each of these guests that has computed gets the processor
  * after all others, until it answers or counts as blocked: its main thread burns the processor, or sleeps. If the main
  * thread is runnable and gets no processor, the guest has more time, until it has burned an eighth of the limit.
  *
@@ -45,35 +51,50 @@ export class BlockDetector {
     this.#limits = limits;
   }
 
-  /** When the next sample is due. A guest that has a turn is sampled at each tick: its turn ends when it has burned enough. */
+  /**
+   * When the next sample is due. A guest that has a turn, or keeps its share, is sampled at each tick: that ends when it has
+   * burned enough.
+   */
   dueMs(state: StallState | null, { warm, priority, heartbeat: { pingedMs } }: GuestFacts): number {
     // A start has a separate limit, and on a busy machine takes most of it.
     if (pingedMs === null || !warm) return NEVER_DUE;
     const { blockMs } = this.#limits;
     if (state?.pingedMs !== pingedMs) return pingedMs + Math.min(SLOW_MS, blockMs / 4);
-    if (priority === "normal") return state.lastMs;
+    if (priority !== "low") return state.lastMs;
     const limitMs = pingedMs + blockMs;
     const nextMs = state.lastMs + SAMPLE_MS;
     return state.lastMs < limitMs ? Math.min(nextMs, limitMs) : nextMs;
   }
 
-  /** Whether the guest's next sample may end it, or end its turn. */
+  /** Whether the guest's next sample may end it, or lower its share. */
   isUrgent(state: StallState | null, { priority }: GuestFacts, nowMs: number): boolean {
     if (!state) return false;
     const limitMs = state.pingedMs + this.#limits.blockMs;
-    return priority === "normal" || (state.lastMs < limitMs && nowMs >= limitMs);
+    return priority !== "low" || (state.lastMs < limitMs && nowMs >= limitMs);
   }
 
-  /** @param pingedMs when the ping was sent that the guest has not answered. */
-  afterSample(state: StallState | null, sample: UsageSample, pingedMs: number): StallState {
-    const { atMs, cpuMs } = sample;
-    if (state?.pingedMs !== pingedMs) {
-      const none = { samples: 0, asleep: 0, isAsleep: false, burnedMs: 0, turnMs: 0 };
-      return { pingedMs, first: { atMs, cpuMs }, lastMs: atMs, ...none };
-    }
+  /**
+   * @param pingedMs when the ping was sent that the guest has not answered.
+   * @param lastUsedMs what all threads of the guest had used at the sample before this one; null if there was none.
+   */
+  afterSample(
+    state: StallState | null,
+    sample: UsageSample,
+    pingedMs: number,
+    lastUsedMs: number | null = null,
+  ): StallState {
+    const { atMs, cpuMs, processCpuMs } = sample;
     const isAsleep = SLEEPS.has(sample.state);
+    const isFirst = state?.pingedMs !== pingedMs;
+    const usedBeforeMs = isFirst ? lastUsedMs : state.usedBeforeMs;
+    const isSpared = !isAsleep && usedBeforeMs !== null && processCpuMs - usedBeforeMs < SPARED_MS;
+    if (isFirst) {
+      const none = { samples: 0, asleep: 0, isAsleep: false, burnedMs: 0, turnMs: 0 };
+      return { pingedMs, first: { atMs, cpuMs }, lastMs: atMs, usedBeforeMs, isSpared, ...none };
+    }
     return {
       ...state,
+      isSpared,
       lastMs: atMs,
       samples: state.samples + 1,
       asleep: state.asleep + Number(isAsleep),

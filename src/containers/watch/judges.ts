@@ -83,7 +83,7 @@ export class Judges {
     if (forHogs) hog = this.#hogs.afterSample(hog, sample, guest.priority);
     // The guest may have answered while the kernel collected the figures.
     if (pingedMs !== null && guest.heartbeat.pingedMs === pingedMs) {
-      stall = this.#blocks.afterSample(stall, sample, pingedMs);
+      stall = this.#blocks.afterSample(stall, sample, pingedMs, states.hog?.usedMs ?? null);
       if (this.#blocks.isBlocked(stall)) found.push("blocked");
     }
     return { states: { limits, hog, stall }, finding: gravest(found) };

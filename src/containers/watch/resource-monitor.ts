@@ -83,24 +83,23 @@ export class ResourceMonitor {
     const taken = await sample(guest, nowMs, this.#clock);
     watched.isSampling = false;
     if (!taken || guest.ended) return;
-    const isNew = watched.states.stall === null;
     const { states, finding } = this.#judges.afterSample(watched.states, request, taken, guest);
     watched.states = states;
     // Until the guest has ended, no other sample is taken.
     watched.isSampling = finding === "blocked";
     if (finding) await actOnFinding(finding, guest, taken, this.#limits);
-    if (isNew && states.stall && !guest.ended) guest.setPriority("low");
+    if (states.stall?.samples === 0 && !guest.ended) lowerPriority(guest, states.stall);
   }
 
-  /** Guests that owe an answer have the lowest priority, except for those that have a turn. */
+  /** Guests that owe an answer have the lowest priority, except for those that are spared, and those that have a turn. */
   #giveTurns(stalled: readonly Watched[], nowMs: number): void {
     const sinceMs = nowMs - this.#turnsMs;
     this.#turnsMs = nowMs;
     const waiting: { watched: Watched; stall: StallState }[] = [];
     for (const watched of stalled) {
       const stall = watched.states.stall!;
-      if (this.#judges.needsTurn(stall, nowMs)) waiting.push({ watched, stall });
-      else watched.guest.setPriority("low");
+      if (!stall.isSpared && this.#judges.needsTurn(stall, nowMs)) waiting.push({ watched, stall });
+      else lowerPriority(watched.guest, stall);
     }
     const turns = waiting.map(({ watched, stall }) => ({ ...stall, hasTurn: watched.guest.priority === "normal" }));
     for (const [index, { turnMs, hasTurn }] of giveTurns(turns, sinceMs, this.#processors).entries()) {
@@ -109,4 +108,10 @@ export class ResourceMonitor {
       watched.guest.setPriority(hasTurn ? "normal" : "low");
     }
   }
+}
+
+/** Gives a guest that owes an answer the lowest priority. A guest that is spared keeps its own. */
+function lowerPriority(guest: Guest, { isSpared }: StallState): void {
+  if (!isSpared) guest.setPriority("low");
+  else if (guest.priority === "low") guest.setPriority("normal");
 }

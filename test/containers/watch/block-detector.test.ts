@@ -243,6 +243,7 @@ describe("a guest that owes an answer", () => {
     const after = detector.afterSample(before, sampleAt(PINGED_MS + 3_000, { cpuMs: 1_800 }), PINGED_MS + 2_000);
     assert.deepEqual(after, {
       ...{ pingedMs: PINGED_MS + 2_000, first: { atMs: PINGED_MS + 3_000, cpuMs: 1_800 }, lastMs: PINGED_MS + 3_000 },
+      ...{ usedBeforeMs: null, isSpared: false },
       ...{ samples: 0, asleep: 0, isAsleep: false, burnedMs: 0, turnMs: 0 },
     });
   });

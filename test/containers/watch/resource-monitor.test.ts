@@ -112,6 +112,35 @@ describe("guests that all want the processor and owe an answer", () => {
     assert.deepEqual(new Set(guests.map(({ ended }) => ended)), new Set([false]));
   });
 
+  it("keep their share until they have used more than a short run does, however many others are silent for longer", async () => {
+    const hand = new HandMonitor(HELD, { processors: 1 });
+    const [quiet, ...blockers] = Array.from({ length: 5 }, () => hand.add({ status: RUNS }));
+    await hand.tick();
+    for (const each of blockers) each.heartbeat.ping(hand.nowMs);
+    quiet!.heartbeat.ping(hand.nowMs + TICK_MS);
+    for (let ms = 0; ms < 1_000; ms += TICK_MS) {
+      for (const each of blockers) each.status = { ...RUNS, processCpuMs: 25 + ms / 10 };
+      await hand.tick();
+      assert.equal(quiet!.priority, "high", `after ${ms} ms`);
+    }
+    assert.deepEqual(priorities(blockers).split(" ").toSorted(), ["low", "low", "low", "normal"]);
+    quiet!.status = { ...RUNS, processCpuMs: 25 };
+    await hand.tick();
+    await hand.tick();
+    assert.notEqual(quiet!.priority, "high", "it is as the others now");
+  });
+
+  it("lose their share at their first sample if they have used more since the one before, or sleep", async () => {
+    const hand = new HandMonitor(HELD, { processors: 1 });
+    const [burns, sleeps] = [hand.add({ status: RUNS }), hand.add({ status: RUNS })];
+    await hand.tick();
+    for (const each of [burns, sleeps]) each.heartbeat.ping(hand.nowMs);
+    burns.status = { ...RUNS, processCpuMs: 90 };
+    sleeps.status = { ...RUNS, state: "S" };
+    await hand.tick(100);
+    assert.equal(priorities([burns, sleeps]), "low low");
+  });
+
   it("are not blocked before they have burned enough, however long their turns have lasted", async () => {
     const hand = new HandMonitor(HELD, { processors: 2 });
     const [loops, imports] = [addSilent(hand, 5_000), addSilent(hand, 5_000)];
@@ -146,6 +175,7 @@ describe("guests that all want the processor and owe an answer", () => {
     await hand.tick();
     await hand.tick();
     assert.equal(made.priority, "normal");
+    made.status = { ...RUNS, processCpuMs: 100 };
     made.heartbeat.end();
     made.heartbeat.ping(hand.nowMs);
     // A turn belongs to the answered ping: after the next ping the guest has no turn.

@@ -173,7 +173,11 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     const { guest, puppet } = await makeGuest(t);
     /** On a busy machine it may have the normal priority before its first sample. */
     const sinceSetBack = (): Priority[] => puppet.priorities.slice(puppet.priorities.indexOf("low"));
-    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: sinceSetBack().includes("normal") ? 260 : 0 });
+    // Its threads compete with it.
+    puppet.status = () => {
+      const cpuMs = sinceSetBack().includes("normal") ? 260 : 0;
+      return { ...IDLE, state: "R", cpuMs, processCpuMs: performance.now() };
+    };
     const run = start(guest, "a");
     watch(t, guest, { blockMs: 800 });
     assert.equal(await run.outcome(), "task_blocked");
@@ -184,7 +188,7 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
 
   it("has the lowest priority early, and the normal priority again if it answers in time", async (t) => {
     const { guest, puppet } = await makeGuest(t);
-    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: 0 });
+    puppet.status = () => ({ ...IDLE, state: "R", cpuMs: 0, processCpuMs: performance.now() });
     start(guest, "a");
     watch(t, guest);
     const ping = await puppet.next(TO_GUEST.ping);
