@@ -6,6 +6,7 @@ import { rangesMember } from "../packages/member.ts";
 import type { Ranges } from "../packages/names.ts";
 import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
 import { EnvelopeMembers } from "./envelope-members.ts";
+import { jsonMistake } from "./json-mistakes.ts";
 import { checkJson } from "./json.ts";
 
 /** The members of an `application/json` body. */
@@ -105,22 +106,8 @@ function withForm(error: unknown, body: Buffer, optionNames: ReadonlySet<string>
   const hint = `A body of application/json is an envelope, such as {"code": "..."}. Send code as it is as text/javascript, or without a type.`;
   const inObject = error.message.includes("line break")
     ? LINE_BREAK
-    : `${quoteHint(error.message, body)}${hintFor(optionNames)}`;
+    : `${jsonMistake(error.message, body)}${hintFor(optionNames)}`;
   return new Problem(error.code, error.message, { ...error.options, hint: isObject ? inObject : hint });
-}
-
-/** The beginning of a body in which a comma is looked for. */
-const MAX_SEARCHED = 64 * 1024;
-
-/** Returns a sentence on what JSON does not permit and JavaScript does, or an empty text. It does not quote the body. */
-function quoteHint(fault: string, body: Buffer): string {
-  if (
-    fault.includes("a member name in double quotes is expected") &&
-    /,\s*\}/.test(body.toString("latin1", 0, MAX_SEARCHED))
-  )
-    return "JSON has no comma before a }. ";
-  if (!fault.includes("a member name in double quotes or } is expected")) return "";
-  return "JSON has names and texts in double quotes only; in a shell, put the whole JSON in single quotes. ";
 }
 
 const HINT =

@@ -4,6 +4,7 @@ import { Problem } from "../errors.ts";
 import { nextTurn } from "../next-turn.ts";
 import { findJsonFault } from "../wire/json-fault.ts";
 import { DeepJson, JsonScanner, type JsonVisitor, MalformedJson, type Span } from "./json-scanner.ts";
+import { notUtf8 } from "./text.ts";
 
 /** The bytes that are checked in one turn of the event loop, which takes one or two milliseconds. */
 const BYTES_A_TURN = 256 * 2 ** 10;
@@ -27,7 +28,7 @@ export async function checkJson(
   holder?: string,
   visitor?: JsonVisitor,
 ): Promise<void> {
-  if (!isUtf8(bytes)) throw new Problem("request_invalid", "the body is not UTF-8", { hint: "Send JSON in UTF-8." });
+  if (!isUtf8(bytes)) throw notUtf8(bytes, "JSON");
   const scanner = new JsonScanner(bytes, maxDepth, visitor, hasByteOrderMark(bytes) ? 3 : 0);
   try {
     if (bytes.length > BYTES_A_TURN) await nextTurn(holder);

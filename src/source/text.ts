@@ -14,16 +14,16 @@ export function withoutPreamble(text: Buffer): Buffer {
   return start === 0 ? text : text.subarray(start);
 }
 
-/** Makes the fault of code that is not UTF-8, with what it is instead. */
-export function notUtf8(body: Buffer): Problem {
+/** Makes the fault of code or JSON that is not UTF-8, with what it is instead. */
+export function notUtf8(body: Buffer, what: "code" | "JSON" = "code"): Problem {
   const [first, second] = body;
   const isZipped = first === 0x1f && second === 0x8b;
   const isWide = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
   const hint = isZipped
-    ? "The body is compressed with gzip, and the service decodes none: send the code as it is."
+    ? `The body is compressed with gzip, and the service decodes none: send the ${what} as it is.`
     : isWide
       ? "The body is UTF-16, as PowerShell writes files: save the file as UTF-8."
-      : "Send the code in UTF-8.";
+      : `Send the ${what} in UTF-8.`;
   return new Problem("request_invalid", "the body is not UTF-8", { hint });
 }
 

@@ -1,7 +1,9 @@
 import { Problem } from "../../errors.ts";
+import { jsonMistake } from "../../source/json-mistakes.ts";
 import { parseJson } from "../../source/json.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import type { BodyOptions } from "../bodies.ts";
+import { withEncoding } from "../encoded-body.ts";
 import { memberBounds } from "./member-bounds.ts";
 import type { ApiDependencies, Call } from "./route.ts";
 
@@ -37,10 +39,9 @@ export async function readJson(
  */
 export function explained(error: unknown, bytes: Buffer, type: string | undefined, hint: string | null): unknown {
   if (!(error instanceof Problem) || error.code !== "request_invalid" || error.options.hint !== undefined) return error;
-  return new Problem("request_invalid", noJson(bytes, type) ?? error.message, {
-    ...error.options,
-    ...(hint !== null && { hint }),
-  });
+  const other = noJson(bytes, type);
+  const fix = `${other === null ? jsonMistake(error.message, bytes) : ""}${hint ?? ""}`.trim();
+  return new Problem("request_invalid", other ?? error.message, { ...error.options, ...(fix !== "" && { hint: fix }) });
 }
 
 /** Names the usual bodies that are not JSON. Null for JSON with a fault. */
@@ -67,6 +68,8 @@ export async function readBytes<Parsed>(
   const { bytes, release } = await bodies.read(call.env.incoming, call.env.outgoing, { ...limits, owner: by.memory });
   try {
     return await parse(bytes);
+  } catch (error) {
+    throw withEncoding(error, call.env.incoming);
   } finally {
     release();
   }

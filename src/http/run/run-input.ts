@@ -8,6 +8,7 @@ import { readTaskUrl } from "../../source/task-url.ts";
 import { isBlank } from "../../source/text.ts";
 import type { HeldBody } from "../bodies.ts";
 import { BodyHold } from "../body-hold.ts";
+import { withEncoding } from "../encoded-body.ts";
 import { discardRest, hasBody } from "../read-body.ts";
 import { KeptInput } from "./kept-input.ts";
 import { ENVELOPE_OPTIONS } from "./record-options.ts";
@@ -184,12 +185,4 @@ function hintWithoutCode({ method, url }: RunCall["request"]): string {
 /** Whether a path is that of runs with a record, whose parameter `task` names a task. */
 function isRecorded(url: string): boolean {
   return url.startsWith("/api/runs/");
-}
-
-/** Names the encoding of a body that could not be read: the service decodes none. */
-function withEncoding(error: unknown, { headers }: RunCall["request"]): unknown {
-  const encoding = headers["content-encoding"];
-  if (!(error instanceof Problem) || error.code !== "request_invalid" || encoding === undefined) return error;
-  const detail = `the body has the content encoding ${JSON.stringify(encoding.slice(0, 64))}, and the service decodes none`;
-  return new Problem("request_invalid", detail, { status: 415, hint: "Send the body without Content-Encoding." });
 }

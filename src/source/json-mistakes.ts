@@ -1,0 +1,21 @@
+/** The beginning of a body in which a fault is looked at. */
+const MAX_SEARCHED = 64 * 1024;
+const PLACE = /at line (\d+), column (\d+)$/;
+
+/**
+ * Returns a sentence on what JSON does not permit and JavaScript does, or an empty text. It does not quote the body.
+ *
+ * @param fault as of `checkJson`, with the place of the fault
+ */
+export function jsonMistake(fault: string, body: Buffer): string {
+  const [, line, column] = PLACE.exec(fault) ?? [];
+  if (line === undefined || body.length > MAX_SEARCHED) return "";
+  const rest = (body.toString().split("\n")[Number(line) - 1] ?? "").slice(Number(column) - 1);
+  const isName = fault.includes("a member name in double quotes");
+  if (/^(?:\/[/*]|#)/.test(rest)) return "JSON has no comments. ";
+  if (isName && !fault.includes(" or }") && rest.startsWith("}")) return "JSON has no comma before a }. ";
+  if (fault.includes("a value is expected") && rest.startsWith("]")) return "JSON has no comma before a ]. ";
+  if (/^undefined\b/.test(rest)) return "JSON has no undefined: leave the member out, or write null. ";
+  if (!(isName ? /^['`\w$]/ : /^['`]/).test(rest)) return "";
+  return "JSON has names and texts in double quotes only; in a shell, put the whole JSON in single quotes. ";
+}
