@@ -7,7 +7,7 @@ import { failureGroups } from "../../src/nodes/answers/failures.ts";
 import type { AnswerKind } from "../../src/nodes/answers/kind.ts";
 import { RecordReader, writeRecord } from "../../src/nodes/answers/run.ts";
 import { runPages } from "../../src/nodes/answers/runs.ts";
-import { usageRows } from "../../src/nodes/answers/usage.ts";
+import { fitUsage, usageRows } from "../../src/nodes/answers/usage.ts";
 import { type AuditCursor, type AuditQuery, parseAuditCursor } from "../../src/records/audit/audit.ts";
 import { byNewest, type Cursor, type RunQuery } from "../../src/records/query.ts";
 import type { Failures, History, RunPage } from "../../src/records/records.ts";
@@ -219,10 +219,38 @@ const row = (changes: Partial<UsageRow>): UsageRow => ({
 
 const counted = (names: readonly string[]): UsageRow["refused"] => Object.fromEntries(names.map((name) => [name, 1]));
 
+const requestsOf = (rows: readonly UsageRow[]): number => rows.reduce((sum, { runs }) => sum + runs["ok"]!, 0);
+
 const whole = (rows: UsageRow[]): UsageAnswer => ({ rows, isTruncated: false });
 
 const tasksOf = (prefix: string, runs: number[]): UsageAnswer =>
   whole(runs.map((ok, at) => row({ task: `${prefix}${at}`, runs: { ok } })));
+
+describe("usage in an answer", () => {
+  const long = "x".repeat(128);
+  const wide = Array.from({ length: 10_000 }, (_, at) => {
+    const task = `${long.slice(5)}${String(at).padStart(5, "0")}`;
+    return row({ container: long, task, runs: { ok: at }, refused: counted(Object.keys(PROBLEMS)) });
+  });
+  it("of a node is small enough for the node that asks, which reads several at once, and its sums stay exact", async () => {
+    const kind = usageRows({ by: "task" });
+    const text = await kind.write(whole(wide), "family");
+    assert.ok(text.length <= 6 * 2 ** 20, `${text.length} bytes`);
+    const { rows, isTruncated } = await sent(kind, whole(wide));
+    assert.deepEqual([isTruncated, rows[0]!.container, requestsOf(rows)], [true, "(other)", requestsOf(wide)]);
+    // The names with the most requests stay.
+    assert.equal(rows.at(-1)!.task, wide.at(-1)!.task);
+  });
+
+  it("for a client has a bounded number of bytes, and a usual one has all rows", async () => {
+    const fitted = await fitUsage(whole(wide), "task", 12 * 2 ** 20, "family");
+    const bytes = JSON.stringify(fitted.rows).length;
+    assert.ok(bytes > 6 * 2 ** 20 && bytes <= 12 * 2 ** 20, `${bytes} bytes`);
+    assert.equal(requestsOf(fitted.rows), requestsOf(wide));
+    const usual = whole(Array.from({ length: 10_000 }, (_, at) => row({ task: `task-${at}` })));
+    assert.equal(await fitUsage(usual, "task", 12 * 2 ** 20, "family"), usual);
+  });
+});
 
 describe("merged usage", () => {
   it("adds up the rows with the fewest requests if there are more rows than places, and reports that", async () => {

@@ -1,6 +1,6 @@
 import { membersProblem } from "../../members.ts";
 import { Slices } from "../../next-turn.ts";
-import { usageRows } from "../../nodes/answers/usage.ts";
+import { fitUsage, usageRows } from "../../nodes/answers/usage.ts";
 import type { UsageAnswer, UsageQuery, UsageRow } from "../../records/usage/usage.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { requireVerb } from "../permissions.ts";
@@ -11,6 +11,8 @@ import { type Api, type ApiDependencies, type Call, jsonText, resource, text } f
 import { CSV_TYPE, csvTable } from "./usage-csv.ts";
 
 const DAY_MS = 86_400_000;
+/** The most bytes of the rows of an answer in JSON: twice what 10,000 usual rows have. */
+const MAX_ANSWER_BYTES = 12 * 2 ** 20;
 
 /** Serves `GET /api/usage`: for administrators all counts, for tokens with `logs` those of their containers. */
 export function serveUsage(api: Api, dependencies: ApiDependencies): void {
@@ -26,7 +28,7 @@ export function serveUsage(api: Api, dependencies: ApiDependencies): void {
         requireVerb(caller.claims, "logs", "reading usage");
         const read = (): Promise<UsageAnswer> => usage.read({ ...range, ...visibleTo(caller) }, caller.family);
         return answerOfAll(call, dependencies, reading, usageRows(range), read, async (answer, nodes) => {
-          const { rows, isTruncated } = answer;
+          const { rows, isTruncated } = await fitUsage(answer, range.by, MAX_ANSWER_BYTES, caller.family);
           if (!wantsCsv(call)) {
             const written = await inSlices(rows, (row) => JSON.stringify(row), ",", caller);
             return jsonText(200, `{"usage":[${written}],"truncated":${isTruncated},"nodes":${JSON.stringify(nodes)}}`);

@@ -12,13 +12,21 @@ type Rows = readonly UsageRow[];
 /** Counts of runs. If the merged rows are more than an answer has, those with the fewest requests are added up. */
 export function usageRows({ by }: Pick<UsageQuery, "by">, most: number = READ_BOUNDS.rows): AnswerKind<UsageAnswer> {
   return {
-    write: ({ rows, isTruncated }, family) =>
-      writeLines([...rows, { rows: rows.length, truncated: isTruncated }], family),
+    write: async (answer, family) => {
+      const { rows, isTruncated } = await fitUsage(answer, by, MAX_PART_BYTES, family);
+      return writeLines([...rows, { rows: rows.length, truncated: isTruncated }], family);
+    },
     newReader: () => new RowsReader(by),
     merge: (parts, family) => mergeAnswers(parts, by, most, family),
   };
 }
 
+/** The most bytes of the rows of a node. The node that asks for a family keeps 24 MiB of answers until it has merged them. */
+const MAX_PART_BYTES = 6 * 2 ** 20;
+/** No row is as long as this: two names, and counts of each status, code and duration. */
+const MAX_ROW_BYTES = 8_192;
+/** Rows differ in length, so fewer stay than fit on average. */
+const FITTING = 0.9;
 /** The most rows that are read from one node. A node sends half as many, with those for all further names. */
 const MAX_ROWS = 2 * READ_BOUNDS.rows;
 /** The names of counts that this node does not have, from a node of another version. A table has a column for each. */
@@ -105,6 +113,35 @@ async function mergeRows(before: Rows, part: Rows, by: UsageQuery["by"], slices:
     if (order >= 0) b += 1;
   }
   return rows;
+}
+
+/**
+ * Returns an answer whose rows have at most so many bytes of JSON. The rows with the fewest requests are added up as `OTHER`.
+ *
+ * @param family the token family that reads
+ */
+export async function fitUsage(
+  answer: UsageAnswer,
+  by: UsageQuery["by"],
+  mostBytes: number,
+  family: string,
+): Promise<UsageAnswer> {
+  const slices = new Slices(family);
+  let { rows } = answer;
+  while (rows.length * MAX_ROW_BYTES > mostBytes) {
+    let bytes = 0;
+    for (const each of rows) {
+      if (slices.hasEnded) await slices.next();
+      bytes += Buffer.byteLength(JSON.stringify(each)) + 1;
+    }
+    if (bytes <= mostBytes) break;
+    const fewer = Math.floor(((rows.length * mostBytes) / bytes) * FITTING);
+    const left: Rows = await addUp(rows, by, fewer, slices);
+    // Each step keeps one row.
+    if (left.length === rows.length) break;
+    rows = left;
+  }
+  return rows === answer.rows ? answer : { rows, isTruncated: true };
 }
 
 /** Adds up the rows with the fewest requests as `OTHER`, until so many rows are left. */
