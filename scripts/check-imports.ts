@@ -56,7 +56,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "tokens",
     ...LEAVES,
   ],
-  doctor: ["stores", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
+  doctor: ["stores", "data-folder", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "packages", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   service: [
     "backup",

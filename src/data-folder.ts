@@ -2,20 +2,21 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Creates the data folder for its owner only, with the folders above it. It creates one folder after the other, because the
- * recursive `mkdir` of Node never ends below `/proc`.
+ * Creates the data folder for its owner only. The folder above it must exist, because a misspelled path would otherwise give the service an
+ * empty data folder with new keys.
  *
  * @param name the folder as the operator named it
  * @throws {Error} if it cannot be created or written. The message contains the fix.
  */
 export function makeDataFolder(folder: string, name: string = folder): void {
-  const missing: string[] = [];
-  let at = path.resolve(folder);
-  while (!isFolder(at, name)) {
-    missing.unshift(at);
-    at = path.dirname(at);
+  const place = path.resolve(folder);
+  if (!isFolder(place, name)) {
+    const parent = path.dirname(place);
+    if (!isFolder(parent, name)) {
+      throw fault(`the data folder ${name} does not exist, and neither does ${parent}`, missingParent(parent));
+    }
+    makeFolder(place, name);
   }
-  for (const each of missing) makeFolder(each, name);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -25,6 +26,12 @@ export function makeDataFolder(folder: string, name: string = folder): void {
       error,
     );
   }
+}
+
+/** Returns what to do if the folder above the data folder is missing. */
+export function missingParent(parent: string): string {
+  const word = /^[\w@%+=:,./-]+$/.test(parent) ? parent : `'${parent.replaceAll("'", String.raw`'\''`)}'`;
+  return `run mkdir -p ${word}, or give another --data`;
 }
 
 /** Whether a folder is there. @throws {Error} if it cannot be examined, or something else is there */

@@ -18,7 +18,7 @@ const IN_USE = /in use by another service.*--data/;
 async function makeFolder(t: TestContext): Promise<string> {
   const parent = await mkdtemp(path.join(tmpdir(), "caisson-lock-"));
   t.after(() => rm(parent, { recursive: true, force: true }));
-  return path.join(parent, "not/there/yet");
+  return path.join(parent, "not-yet");
 }
 
 /** Starts another process that locks the folder. @returns the process and its output. */

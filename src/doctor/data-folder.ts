@@ -2,6 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { access, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 
+import { missingParent } from "../data-folder.ts";
 import type { Finding } from "../finding.ts";
 
 const OTHERS = 0o077;
@@ -27,9 +28,10 @@ export async function examineDataFolder(folder: string, keys: string | null): Pr
 }
 
 async function examineMissing(folder: string): Promise<Finding> {
-  let parent = path.dirname(folder);
-  while (parent !== path.dirname(parent) && !(await stat(parent).catch(() => null))) parent = path.dirname(parent);
+  const parent = path.dirname(path.resolve(folder));
   const proof = `${folder} does not exist yet`;
+  if (!(await stat(parent).catch(() => null)))
+    return fault("open", `${proof}, and neither does ${parent}`, missingParent(parent));
   if (await mayWrite(parent))
     return { layer: "data folder", state: "held", proof: `${proof}; the first start creates it` };
   const remedy = "create it for the service's user, or give --data";

@@ -119,8 +119,10 @@ async function wire(
   closers.defer(async () => (await opening.catch(() => null))?.close());
   const data = path.resolve(config.data);
   const isRoot = isPrivileged();
-  if (isRoot && existsSync(data)) await refuseLinks(await realpath(data));
+  const isNew = !existsSync(data);
+  if (isRoot && !isNew) await refuseLinks(await realpath(data));
   closers.adopt(lockDataFolder(data), (held) => held.release());
+  if (isNew) log.pino.info({ folder: data }, "data folder created");
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;

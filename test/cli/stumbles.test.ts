@@ -312,7 +312,11 @@ describe("a start that fails names the fix", () => {
     const file = await write("a-file", "");
     await start(["--data", file], /^caisson: --data: .*a-file is not a folder; move it away, or give another --data$/m);
     await start(["--data", path.join(file, "below")], /--data: .*a-file.*; .*give another --data/);
-    await start(["--data", "/proc/caisson/data"], /--data: the data folder \/proc\/caisson\/data does not exist, and /);
+    await start(
+      ["--data", "/proc/caisson/data"],
+      /--data: the data folder \/proc\/caisson\/data does not exist, and neither does \/proc\/caisson; /,
+    );
+    await start(["--data", "/proc/caisson"], /--data: the data folder \/proc\/caisson does not exist, and /);
   });
 
   it("for a data folder of another user", { skip: whyNoUser(), timeout: 60_000 }, async () => {

@@ -24,6 +24,10 @@ describe("a start", () => {
     assert.ok(!(output + service.stderr()).includes(service.admin));
   });
 
+  it("logs that the data folder is new, which after an upgrade is a wrong --data", async () => {
+    await service.logLine((line) => line.includes(`"folder":"${service.data}","msg":"data folder created"`));
+  });
+
   it("ends with a curl line that prints 42 from any folder", async () => {
     const line = service.stdout().trimEnd().split("\n").at(-1)!;
     assert.match(line, /^curl /);

@@ -111,6 +111,19 @@ describe("a data folder", () => {
     assert.deepEqual([state, remedy], ["weak", `run: chmod go= ${open}`]);
   });
 
+  it("whose parent folder is missing is open, because a start refuses it", async () => {
+    const parent = path.join(folder, "missing");
+    const { state, proof, remedy } = await examineDataFolder(path.join(parent, "data"), null);
+    assert.deepEqual(
+      [state, proof, remedy],
+      [
+        "open",
+        `${parent}/data does not exist yet, and neither does ${parent}`,
+        `run mkdir -p ${parent}, or give another --data`,
+      ],
+    );
+  });
+
   it("that is none is open", async () => {
     const file = path.join(folder, "file");
     await writeFile(file, "");
