@@ -3,6 +3,7 @@ import type { HeapInfo } from "node:v8";
 import { uncurry } from "../wire/uncurry.ts";
 import { threwFault } from "./faults.ts";
 import { reportLateError } from "./logs.ts";
+import { ownFolder } from "./own-require.ts";
 import { currentRun } from "./run.ts";
 import { closeLink, flushLink, isFlushed } from "./service-link.ts";
 
@@ -43,6 +44,8 @@ export function exitGuest(code: number): void {
 export function guardProcess(): void {
   // Only the dynamic loader needs this variable.
   delete process.env["LD_PRELOAD"];
+  // The user of a guest has no entry in a list of users, so `os.homedir()` would throw, and packages call it while they are imported.
+  process.env["HOME"] = ownFolder;
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, because a task could remove a listener.
   process.setUncaughtExceptionCaptureCallback(onUncaught);

@@ -107,6 +107,14 @@ const CASES: Readonly<Record<string, Case>> = {
     code: "const fs = require('fs'), file = require('os').tmpdir() + '/a'; fs.writeFileSync(file, 'kept'); const text = fs.readFileSync(file, 'utf8'); fs.rmSync(file); return text",
     gives: [200, /^"kept"$/],
   },
+  "a file in the home folder, also of a worker": {
+    code: `const fs = require("fs"), { homedir, tmpdir } = require("os"), file = homedir() + "/.a";
+      fs.writeFileSync(file, "kept"); const text = fs.readFileSync(file, "utf8"); fs.rmSync(file);
+      const script = 'require("worker_threads").parentPort.postMessage(require("os").homedir())';
+      const other = await new Promise((ok, no) => new (require("worker_threads").Worker)(script, { eval: true }).on("message", ok).on("error", no));
+      return [text, homedir() === tmpdir(), other === homedir()]`,
+    gives: [200, /^\["kept",true,true\]$/],
+  },
   "a process that the task starts": {
     code: "new Promise((ok, no) => require('child_process').spawn('ls').on('error', no))",
     gives: [500, /cannot start processes/],

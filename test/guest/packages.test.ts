@@ -19,6 +19,9 @@ const WRITTEN = {
     try { require("not-installed"); } catch (error) { exports.code = error.code; }
     exports.fs = typeof require("node:fs").readFileSync;
     exports.later = () => require("also-not-installed");`,
+  "configured@1.0.0/index.js": `
+    const { join } = require("node:path");
+    exports.file = join(require("node:os").homedir(), ".configured.json");`,
   "odd@1.0.0/index.js": `
     delete require.cache[__filename];
     exports.fine = 1;
@@ -42,6 +45,7 @@ before(async () => {
     "thrower",
     "broken",
     "optional",
+    "configured",
     "odd",
     "@acme/tools",
   ];
@@ -83,6 +87,11 @@ describe("a package of a code", () => {
       "function",
     ],
     ["npm: with a scope", 'import { twice } from "npm:@acme/tools@3"; export default twice(2)', 4],
+    [
+      "an import that asks for the home folder",
+      'import { file } from "configured"; export default file',
+      "/tmp/.configured.json",
+    ],
     ["require in a body", 'const { z } = require("zod"); return z.string().parse("r")', "r"],
     ["require of npm:", 'return require("npm:@acme/tools").twice(3)', 6],
     ["require in an expression", 'require("@acme/tools")(2, 3)', 5],
