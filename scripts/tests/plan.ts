@@ -49,7 +49,7 @@ const LONG_FILE_MS = 600_000;
 /** Long files about special cases of what other files test. A run of all files takes a third of them, and a long run all. */
 const SAMPLED = [
   "test/backup/places.test.ts",
-  "test/cli/{doctor,keys,login,lost-keys,package,token}.test.ts",
+  "test/cli/{doctor,keys,lost-keys,package}.test.ts",
   "test/console/{lists,packages,safety,separate-origin}.test.ts",
   "test/container/{default,variants}.test.ts",
   "test/contract/{after-answer,downgrade,launcher,level-parity,nothing-left,parties,record-attacks,record-bounds}.test.ts",

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 
-const ROOT = path.join(import.meta.dirname, "../..");
+export const ROOT: string = path.join(import.meta.dirname, "../..");
 
 export interface Ended {
   readonly code: number | null;
@@ -28,10 +28,9 @@ export async function command(
   input?: string,
   cwd: string = ROOT,
 ): Promise<Ended> {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
   const child = spawn(path.join(ROOT, "scripts/node"), [path.join(ROOT, "dist/main.js"), ...args], {
     cwd,
-    env: { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: NO_PROFILES, ...settings },
+    env: environmentOf(settings),
     stdio: ["pipe", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -40,4 +39,10 @@ export async function command(
   const closed = once(child, "close") as Promise<[number | null]>;
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
   return { code, stdout, stderr };
+}
+
+/** Returns the environment of a command. */
+export function environmentOf(settings: Readonly<Record<string, string>>): Record<string, string> {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(CAISSON|NODE)_/.test(name));
+  return { ...Object.fromEntries(inherited), XDG_CONFIG_HOME: NO_PROFILES, ...settings };
 }

@@ -10,6 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { type Service, shareService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 const ROOT = path.join(import.meta.dirname, "../..");
 
@@ -30,6 +31,12 @@ after(async () => {
 /** Runs a command in the folder of the project, with the token of an administrator. */
 function caisson(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const settings = { CAISSON_URL: service.url, CAISSON_TOKEN: service.admin, ...environment };
+  return hostedCommand(words, settings, undefined, folder);
+}
+
+/** Runs the same command in a separate process. */
+function caissonAlone(words: readonly string[]): Promise<Ended> {
+  const settings = { CAISSON_URL: service.url, CAISSON_TOKEN: service.admin };
   return command(words, settings, undefined, undefined, folder);
 }
 
@@ -45,23 +52,23 @@ interface Deployed {
 
 describe("caisson init", () => {
   it("writes a project that can be deployed at once, and keeps existing files", async () => {
-    const { code, stdout, stderr } = await caisson(["init", "fresh", "--container", "first"]);
+    const { code, stdout, stderr } = await caissonAlone(["init", "fresh", "--container", "first"]);
     assert.deepEqual([code, stdout], [0, ""]);
     assert.match(stderr, /wrote fresh\/caisson\.json, fresh\/tasks\/hello\.ts\n.*next: caisson deploy fresh/);
     await write("fresh/tasks/hello.ts", "export default () => 'mine';");
-    assert.match((await caisson(["init", "fresh"])).stderr, /nothing was written\n.*keeps the container first/);
-    const spaced = await caisson(["init", "spaced", "--container", "my shop"]);
+    assert.match((await caissonAlone(["init", "fresh"])).stderr, /nothing was written\n.*keeps the container first/);
+    const spaced = await caissonAlone(["init", "spaced", "--container", "my shop"]);
     assert.equal(spaced.code, 2);
     assert.match(spaced.stderr, /--container "my shop": a name has .*, such as my-shop/);
     await write("taken", "");
     for (const below of ["taken", "taken/below"]) {
-      const taken = await caisson(["init", below]);
+      const taken = await caissonAlone(["init", below]);
       assert.equal(taken.code, 2);
       assert.match(taken.stderr, /cannot be written: taken is a file, and init takes a folder; give another name$/m);
     }
     assert.equal(await readFile(path.join(folder, "fresh/tasks/hello.ts"), "utf8"), "export default () => 'mine';");
-    assert.equal((await caisson(["deploy", "fresh"])).code, 0);
-    assert.deepEqual(await caisson(["run", "--task", "hello", "--container", "first"]), {
+    assert.equal((await caissonAlone(["deploy", "fresh"])).code, 0);
+    assert.deepEqual(await caissonAlone(["run", "--task", "hello", "--container", "first"]), {
       ...{ code: 0, stdout: '"mine"\n', stderr: "" },
     });
   });

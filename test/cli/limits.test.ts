@@ -12,6 +12,7 @@ import { after, before, describe, it } from "node:test";
 import { containerRecord, jtiOf, limitRecord, tokenRecord } from "../contract/record.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 let home: Home;
 let service: Service;
@@ -23,7 +24,7 @@ before(async () => {
 after(() => leave(service, home));
 
 function limits(...args: string[]): Promise<Ended> {
-  return command(["limits", ...args, "--port", String(service.port), "--data", home.data]);
+  return hostedCommand(["limits", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 function limitsIn({ stdout }: Ended): unknown {
@@ -104,7 +105,7 @@ describe("a limits command that fails", () => {
     );
     const words = ["limits", "reset", "container", "demo", "--port", String(service.port)];
     const token = await service.issue({ containers: ["*"] });
-    const refused = await command(words, { CAISSON_TOKEN: token });
+    const refused = await hostedCommand(words, { CAISSON_TOKEN: token });
     assert.equal(refused.code, 3);
     assert.match(
       refused.stderr,
@@ -114,9 +115,9 @@ describe("a limits command that fails", () => {
   });
 
   it("reports where it looked for the token and for the service", async () => {
-    const nowhere = await command(["limits", "show", "container", "demo", "--data", home.tmp]);
+    const nowhere = await hostedCommand(["limits", "show", "container", "demo", "--data", home.tmp]);
     assert.match(nowhere.stderr, /^caisson: no administrative token: \/.*admin\.token cannot be read; set --data/);
-    const closed = await command(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
+    const closed = await hostedCommand(["limits", "show", "container", "demo", "--data", home.data, "--port", "9"]);
     assert.match(
       closed.stderr,
       /^caisson: unreachable: the service at http:\/\/127\.0\.0\.1:9 cannot be reached: connect ECONNREFUSED .*\ncaisson: Start the service of this machine with caisson serve/,
@@ -141,7 +142,7 @@ describe("a limits command that fails", () => {
     const { port } = server.address() as AddressInfo;
     const show = (tls: { cert: string; key: string }): Promise<Ended> => {
       const args = ["limits", "show", "container", "demo", "--port", String(port)];
-      return command([...args, "--tls-cert", tls.cert, "--tls-key", tls.key], { CAISSON_TOKEN: "secret" });
+      return hostedCommand([...args, "--tls-cert", tls.cert, "--tls-key", tls.key], { CAISSON_TOKEN: "secret" });
     };
     assert.match((await show(own!)).stdout, /^day +4 +0 +4$/m);
     const refused = await show(other!);

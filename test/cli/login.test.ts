@@ -8,6 +8,7 @@ import { serveCode } from "../contract/code-server.ts";
 import { jtiOf } from "../contract/record.ts";
 import { type Service, shareService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 let service: Service;
 /** The folder of the user's settings, and the folder in which the user types. */
@@ -35,7 +36,12 @@ interface Typed {
 
 /** Runs a command as a user with profiles types it in the folder of a project. */
 function caisson(words: readonly string[], { input, environment = {} }: Typed = {}): Promise<Ended> {
-  return command(words, { XDG_CONFIG_HOME: settings, ...environment }, undefined, input, folder);
+  return hostedCommand(words, { XDG_CONFIG_HOME: settings, ...environment }, input, folder);
+}
+
+/** Runs a command in a separate process. */
+function caissonAlone(words: readonly string[], input?: string): Promise<Ended> {
+  return command(words, { XDG_CONFIG_HOME: settings }, undefined, input, folder);
 }
 
 const profilesFile = (): string => path.join(settings, "caisson/profiles.json");
@@ -43,16 +49,22 @@ const host = (): string => new URL(service.url).host;
 
 describe("caisson login", () => {
   it("checks the token, stores it for its owner only, and uses it from then on", async () => {
-    const { code, stdout, stderr } = await caisson(["login", "--url", `${service.url}/`, "--token", service.admin]);
+    const { code, stdout, stderr } = await caissonAlone([
+      "login",
+      "--url",
+      `${service.url}/`,
+      "--token",
+      service.admin,
+    ]);
     assert.deepEqual([code, stdout], [0, ""], stderr);
     assert.ok(stderr.includes(`logged in to ${service.url} as profile ${host()}`), stderr);
     assert.match(stderr, /next: caisson init/);
     assert.equal((await stat(profilesFile())).mode & 0o777, 0o600);
     assert.equal((await stat(path.dirname(profilesFile()))).mode & 0o777, 0o700);
-    const shown = await caisson(["whoami"]);
+    const shown = await caissonAlone(["whoami"]);
     assert.match(shown.stdout, new RegExp(`^service  ${service.url}$`, "m"));
     assert.match(shown.stdout, /^permits {2}everything: it is administrative$/m);
-    assert.match((await caisson(["containers", "list"])).stdout, /^container/);
+    assert.match((await caissonAlone(["containers", "list"])).stdout, /^container/);
   });
 
   it("reads the token from stdin, so that it is not in the shell history", async () => {
@@ -98,11 +110,8 @@ describe("caisson login", () => {
   });
 
   it("is undone by logout", async () => {
-    assert.equal(
-      (await caisson(["login", "--url", service.url, "--profile", "gone"], { input: service.admin })).code,
-      0,
-    );
-    const { code, stdout } = await caisson(["logout", "--json"]);
+    assert.equal((await caissonAlone(["login", "--url", service.url, "--profile", "gone"], service.admin)).code, 0);
+    const { code, stdout } = await caissonAlone(["logout", "--json"]);
     assert.deepEqual([code, JSON.parse(stdout)], [0, { removed: ["gone"] }]);
     assert.equal((await caisson(["whoami", "--profile", "gone"])).code, 2);
     assert.match((await caisson(["logout"])).stderr, /no profile is in use; choose one with --profile: /);

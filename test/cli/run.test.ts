@@ -10,6 +10,7 @@ import { closedAddress, serveCode } from "../contract/code-server.ts";
 import { type Service, shareService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 const ESBUILD = path.join(import.meta.dirname, "../../node_modules/.bin/esbuild");
 /** A PATH with a shell and without esbuild. */
@@ -37,10 +38,19 @@ async function write(name: string, content: string): Promise<string> {
 }
 
 function run(args: readonly string[], settings: Readonly<Record<string, string>> = {}, input?: string): Promise<Ended> {
+  return hostedCommand(wordsOf(args), { PATH: BARE_PATH, ...settings }, input);
+}
+
+/** Runs the same command in a separate process. */
+function runAlone(args: readonly string[], input?: string): Promise<Ended> {
+  return command(wordsOf(args), { PATH: BARE_PATH }, undefined, input);
+}
+
+function wordsOf(args: readonly string[]): string[] {
   const address = ["--port", String(service.port), "--data", service.data];
   const at = args.indexOf("--");
   const all = at === -1 ? [...args, ...address] : [...args.slice(0, at), ...address, ...args.slice(at)];
-  return command(["run", ...all], { PATH: BARE_PATH, ...settings }, undefined, input);
+  return ["run", ...all];
 }
 
 interface Running {
@@ -79,13 +89,14 @@ async function runText(text: string, ...args: readonly string[]): Promise<Ended>
 
 describe("caisson run", () => {
   it("prints the result of the code in a file", async () => {
-    assert.deepEqual(await runText("6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
+    const file = await write("task.js", "6 * 7");
+    assert.deepEqual(await runAlone([file]), { code: 0, stdout: "42\n", stderr: "" });
     const typed = await write("typed.ts", "export default (): { answer: number } => ({ answer: 42 });");
     assert.deepEqual(await run([typed]), { code: 0, stdout: '{"answer":42}\n', stderr: "" });
   });
 
   it("reads code from stdin", async () => {
-    assert.deepEqual(await run(["-"], {}, "6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
+    assert.deepEqual(await runAlone(["-"], "6 * 7"), { code: 0, stdout: "42\n", stderr: "" });
   });
 
   it("passes the unchanged input and the query to the code, in the container of the flag", async () => {
@@ -160,7 +171,7 @@ describe("caisson run", () => {
     const file = await write("task.js", "(c) => c.body.n");
     const input = await write("input.json", '{"n": 12345678901234567890.5e-1}');
     assert.equal((await run([file, "--input", `@${input}`])).stdout, "1234567890123456800\n");
-    assert.equal((await run([file, "--input", "@-"], {}, '{"n": 3}')).stdout, "3\n");
+    assert.equal((await runAlone([file, "--input", "@-"], '{"n": 3}')).stdout, "3\n");
     assert.match((await run(["-", "--input", "@-"], {}, "1")).stderr, /cannot both be read from stdin/);
     assert.match((await run([file, "--input", "@absent.json"])).stderr, /there is no file absent\.json in \//);
   });
@@ -168,7 +179,7 @@ describe("caisson run", () => {
   it("prints results of any size as they come with --stream", async () => {
     const chunk = 2 ** 20;
     const text = `(async function* () { for (let n = 0; n < 9; n++) yield Buffer.alloc(${chunk}, 'x'); })`;
-    const whole = await runText(text, "--stream");
+    const whole = await runAlone([await write("task.js", text), "--stream"]);
     assert.deepEqual([whole.code, whole.stdout.length, whole.stderr], [0, 9 * chunk, ""]);
     const cut = await runText(text);
     assert.deepEqual([cut.code, cut.stdout], [1, ""]);
@@ -177,7 +188,9 @@ describe("caisson run", () => {
     const thrown = await run([file, "--stream"]);
     assert.deepEqual([thrown.code, thrown.stdout], [1, ""]);
     assert.ok(thrown.stderr.includes(`${file}:1:`), thrown.stderr);
-    const away = await command(["run", file, "--stream", "--url", "http://127.0.0.1:9"], { CAISSON_TOKEN: "some" });
+    const away = await hostedCommand(["run", file, "--stream", "--url", "http://127.0.0.1:9"], {
+      CAISSON_TOKEN: "some",
+    });
     assert.equal(away.code, 4);
     for (const other of ["--json", "--timeout=1s"]) assert.equal((await run([file, "--stream", other])).code, 2);
   });
@@ -257,14 +270,14 @@ describe("the exit code of caisson run", () => {
   it("is 4 if no service is reached, or another program answers", async () => {
     const file = await write("task.js", "1");
     const port = (await closedAddress()).split(":")[1]!;
-    const closed = await command(["run", file, "--port", port, "--data", service.data]);
+    const closed = await hostedCommand(["run", file, "--port", port, "--data", service.data]);
     assert.equal(closed.code, 4);
     assert.match(closed.stderr, /^caisson: unreachable: the service at .* cannot be reached: connect ECONNREFUSED /);
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.writeHead(502).end("proxy")), (each) =>
       each.close(),
     );
-    const answered = await command(["run", file, "--url", other.url], { CAISSON_TOKEN: "some" });
+    const answered = await hostedCommand(["run", file, "--url", other.url], { CAISSON_TOKEN: "some" });
     assert.deepEqual([answered.code, answered.stdout], [4, ""]);
     assert.match(answered.stderr, /^caisson: unexpected_answer: .*status 502/);
   });
@@ -274,11 +287,11 @@ describe("caisson run --url", () => {
   it("sends the run to the service of the URL, below its path", async () => {
     const token = await service.issue({ containers: ["demo"] });
     const file = await write("task.js", "6 * 7");
-    const { code, stdout } = await command(["run", file, "--url", service.url], { CAISSON_TOKEN: token });
+    const { code, stdout } = await hostedCommand(["run", file, "--url", service.url], { CAISSON_TOKEN: token });
     assert.deepEqual([code, stdout], [0, "42\n"]);
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
-    await command(["run", file, "--url", `${other.url}/below`], { CAISSON_TOKEN: token });
+    await hostedCommand(["run", file, "--url", `${other.url}/below`], { CAISSON_TOKEN: token });
     assert.equal(other.requests[0]!.url, "/below/api/runs/demo");
     assert.equal(other.requests[0]!.headers.authorization, `Bearer ${token}`);
   });
@@ -287,12 +300,12 @@ describe("caisson run --url", () => {
     await using stack = new AsyncDisposableStack();
     const other = stack.adopt(await serveCode((_, response) => response.end()), (each) => each.close());
     const file = await write("task.js", "1");
-    const without = await command(["run", file, "--url", other.url], { CAISSON_DATA: service.data });
+    const without = await hostedCommand(["run", file, "--url", other.url], { CAISSON_DATA: service.data });
     assert.equal(without.code, 2);
     assert.match(without.stderr, /there is no token for .*; run caisson login --url .*, or set CAISSON_TOKEN/);
     assert.match((await run([file, "--url", other.url])).stderr, /--url and .*, such as --port, exclude each other/);
     for (const url of ["http://caisson.example", "ftp://127.0.0.1", "caisson.example"]) {
-      assert.equal((await command(["run", file, "--url", url], { CAISSON_TOKEN: "some" })).code, 2, url);
+      assert.equal((await hostedCommand(["run", file, "--url", url], { CAISSON_TOKEN: "some" })).code, 2, url);
     }
     assert.deepEqual(other.requests, []);
   });

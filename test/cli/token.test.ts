@@ -8,6 +8,7 @@ import { assertProblem } from "../contract/problem.ts";
 import { jtiOf } from "../contract/record.ts";
 import { type Service, shareService } from "../contract/service.ts";
 import { command, type Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 let service: Service;
 
@@ -17,13 +18,14 @@ before(async () => {
 after(() => service.stop());
 
 function issue(...args: string[]): Promise<Ended> {
-  return command(["token", "issue", ...args, "--port", String(service.port), "--data", service.data]);
+  return hostedCommand(["token", "issue", ...args, "--port", String(service.port), "--data", service.data]);
 }
 
 describe("token issue", () => {
   it("requests a token from the service, and prints only the token", async () => {
     const args = ["--container", "acme", "--can", "run,issue", "--limit", "token.day=2", "--depth", "1", "--fresh"];
-    const { code, stdout, stderr } = await issue(...args, "--expires", "1h", "--no-self-revoke", "--offline");
+    const words = ["token", "issue", ...args, "--expires", "1h", "--no-self-revoke", "--offline"];
+    const { code, stdout, stderr } = await command([...words, "--port", String(service.port), "--data", service.data]);
     assert.equal(code, 0);
     const token = stdout.trim();
     const jti = (JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString()) as { jti: string }).jti;
@@ -117,9 +119,9 @@ describe("token issue", () => {
   it("issues below the token of the environment", async () => {
     const head = await service.issue({ containers: ["acme"], can: ["run", "issue"], depth: 1 });
     const args = ["token", "issue", "--port", String(service.port), "--container", "acme"];
-    const { stdout } = await command(args, { CAISSON_TOKEN: head });
+    const { stdout } = await hostedCommand(args, { CAISSON_TOKEN: head });
     assert.equal((await service.run("acme", "6 * 7", { token: stdout.trim() })).text, "42");
-    const { code, stderr } = await command([...args, "--can", "limits"], { CAISSON_TOKEN: head });
+    const { code, stderr } = await hostedCommand([...args, "--can", "limits"], { CAISSON_TOKEN: head });
     assert.equal(code, 3);
     assert.match(stderr, /may not issue more than it has/);
     assertProblem(await service.run("other", "1", { token: stdout.trim() }), 403, "token_forbidden");
@@ -139,7 +141,7 @@ describe("token issue", () => {
     const answers: [Ended, string[]][] = [
       [await issue(...args), members],
       [await command(["token", "issue", "--admin", ...args, "--data", service.data]), members],
-      [await command(below, { CAISSON_TOKEN: head }), [...members, "net"]],
+      [await hostedCommand(below, { CAISSON_TOKEN: head }), [...members, "net"]],
     ];
     for (const [{ code, stdout, stderr }, expected] of answers) {
       assert.deepEqual([code, stdout], [2, ""]);
@@ -162,7 +164,7 @@ describe("token issue", () => {
 });
 
 function tokens(...args: string[]): Promise<Ended> {
-  return command(["tokens", ...args, "--port", String(service.port), "--data", service.data]);
+  return hostedCommand(["tokens", ...args, "--port", String(service.port), "--data", service.data]);
 }
 
 describe("tokens list, show and revoke", () => {
