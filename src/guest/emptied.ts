@@ -114,7 +114,7 @@ function find(value: object, path: string, depth: number, search: Search): Empti
   const names = keys(value);
   if (!isPlain) {
     if ("toJSON" in value || isBoxedPrimitive(value)) return null;
-    if (hasOwn(value, "_events") && hasOwn(value, "_eventsCount")) return { hint: "emitter", path };
+    if (isEmitter(value)) return { hint: "emitter", path };
     if (names.length === 0 && getPrototypeOf(value) !== null) return { hint: kindOf(value), path };
   }
   if (isList && isOfUndefined(value, names)) return { hint: "mapped", path };
@@ -137,6 +137,12 @@ function find(value: object, path: string, depth: number, search: Search): Empti
   }
   // An object is empty in JSON if all its members are functions.
   return isEmpty && functionAt !== null && !isList ? { hint: "function", path: functionAt } : null;
+}
+
+/** A stream without listeners has no count of them. */
+function isEmitter(value: object): boolean {
+  if (!hasOwn(value, "_events")) return false;
+  return hasOwn(value, "_eventsCount") || hasOwn(value, "_readableState") || hasOwn(value, "_writableState");
 }
 
 /** Whether a list has items, and each is undefined. */

@@ -31,7 +31,11 @@ const OWN_CONTEXT = /\b(?:const|let|var|function|class)\s+(?:context|ctx)\b/;
 
 /** After `if (...)` and `else`, what follows the line runs. At a closing brace nothing follows, and functions are declared before. */
 const LONE_RETURN =
-  /(?:[{;]|(?<=[^\s)])(?<!\belse)\s*\n)[ \t]*return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
+  /(?:^\s*|[{;]|(?<=[^\s)])(?<!\belse)\s*\n)[ \t]*return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
+
+/** A test of the items of a list that has braces and no return. */
+const SILENT_TEST =
+  /\.(?:filter|find|findIndex|findLast)\(\s*(?:\([^()]{0,80}\)|[\w$]+)\s*=>\s*\{(?![^{}]*\b(?:return|throw)\b)[^{}]*\}\s*\)/;
 
 /** A comment that hides a statement. */
 const HIDDEN = /\/\/.*(?:\b(?:return|const|let|var|await|export)\b|=>)/;
@@ -73,7 +77,7 @@ function nothingOf(text: string): ResultHint | null {
   if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";
-  if (SILENT_CALLBACK.test(text)) return "arrow";
+  if (SILENT_CALLBACK.test(text) || SILENT_TEST.test(text)) return "arrow";
   return FOR_EACH_VALUE.test(text) ? "forEachValue" : null;
 }
 
@@ -102,7 +106,7 @@ export function emptyHintsOf(text: string): EmptyHints {
     let last: Declared | null | undefined;
     return {
       nothing: nothingOf(text),
-      empty: FOR_EACH.test(text) ? "forEach" : null,
+      empty: FOR_EACH.test(text) ? "forEach" : SILENT_TEST.test(text) ? "arrow" : null,
       member: memberOf(text),
       unawaited: unawaitedMember(text),
       usedPromise: usedPromise(text),

@@ -1,12 +1,13 @@
 import type { ErrorMessage } from "../wire/messages.ts";
 import { NO_STDIN } from "./stdin-hints.ts";
+import { type ErrorHint, OF_VALUES } from "./value-hints.ts";
 
 /** The hint for code that needs a bundler: TypeScript that generates code, JSX, packages. */
 export const BUNDLE_HINT =
   "Bundle the code first: use `caisson run --bundle task.ts`, or send the output of `npx esbuild task.ts --bundle --platform=node --target=node24`.";
 
 /** Hints for errors of code that was written for another runtime. */
-const HINTS: readonly { pattern: RegExp; hint: string }[] = [
+const HINTS: readonly ErrorHint[] = [
   {
     pattern: /^addEventListener is not defined/,
     hint: 'Use `export default { fetch(request) { return new Response("hi") } }` instead of a listener.',
@@ -74,6 +75,7 @@ const HINTS: readonly { pattern: RegExp; hint: string }[] = [
   },
   { pattern: /^sleep is not defined/, hint: "Use await new Promise((resolve) => setTimeout(resolve, ms))." },
   { pattern: /^Worker is not defined/, hint: 'Use `import { Worker } from "node:worker_threads"`.' },
+  ...OF_VALUES,
   { pattern: /^Assignment to constant variable/, hint: "Declare the variable with let instead of const." },
   {
     pattern: /^Maximum call stack size exceeded/,
@@ -143,6 +145,7 @@ export function hintOf(error: ErrorMessage): string | undefined {
   // For a failed fetch, only the cause helps.
   if (cause?.["code"] === "ENOTFOUND" || cause?.["code"] === "EAI_AGAIN")
     return `The cause: ${cause.message}. Check the name of the host.`;
+  if (cause?.message === "unknown scheme") return "The URL begins with an unknown scheme: write https:// or http://.";
   if (cause && cause.message !== "Invalid URL") return `The cause: ${cause.message}`;
   if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {

@@ -50,7 +50,10 @@ export function moduleFault(text: string, message: string): CodeFault {
     const nested = nestedImport(text, message);
     return nested ? syntaxFault(text, nested, NESTED_HINT) : withHint(text, message);
   }
-  const hint = "A module cannot return: use export default for the result, or remove import and export.";
+  const isOfMeta = /\bimport\s*\.\s*meta\b/.test(text) && !/^\s*(?:import\s*["'{*\w]|export\b)/m.test(text);
+  const hint = isOfMeta
+    ? "import.meta makes a module of the code, and a module cannot return: use export default for the result, or leave import.meta out."
+    : "A module cannot return: use export default for the result, or remove import and export.";
   return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, position: null }, hint);
 }
 

@@ -9,6 +9,7 @@ const MAX_CHARACTERS = 32 * 1024;
 const NO_OBJECT = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
 const NO_LIST = /^([A-Za-z_$][\w$]{0,63}) is not iterable$/;
 const NO_FUNCTION = /^([A-Za-z_$][\w$]{0,63})\.[A-Za-z_$][\w$]{0,63} is not a function$/;
+const NO_FUNCTION_OF_CALL = /^([A-Za-z_$][\w$]{0,63})\(\.\.\.\)\.([A-Za-z_$][\w$]{0,63}) is not a function$/;
 /** Methods of a Response that return promises. */
 const READS = /^(?:json|text|blob|arrayBuffer|formData|bytes)$/;
 /** A callback of `then` that has braces and no return. */
@@ -58,6 +59,9 @@ function ofMember(text: string, { message }: ErrorMessage): string | undefined {
 }
 
 function ofVariable(text: string, { message }: ErrorMessage): string | undefined {
+  const [, called, method] = NO_FUNCTION_OF_CALL.exec(message) ?? [];
+  if (called !== undefined && called !== "fetch" && isAsync(withoutTexts(text), called))
+    return `${called}(...) is a promise: write (await ${called}(...)).${method}(...).`;
   const variable = (NO_LIST.exec(message) ?? NO_FUNCTION.exec(message))?.[1];
   const call = variable === undefined ? null : promiseOf(withoutTexts(text), variable, /\bpromises\b/.test(text));
   if (call !== null) return `${variable} is a promise: put await before ${call}(...), where ${variable} is declared.`;

@@ -12,9 +12,9 @@ export interface UnawaitedMember {
 /** A variable that holds what a call returned, without `await`. The call is that of a name, or of a method. */
 const HELD =
   /\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,63})\s*(?::[^=;\n]{1,80})?=\s*(?:([A-Za-z_$][\w$]{0,63})\s*\.\s*)?([A-Za-z_$][\w$]{0,63})\s*\(/g;
-/** A member of the promise of `fetch`: `fetch(url).status`. */
+/** A member of what a call returned: `fetch(url).status`, `load().length`. */
 const READ_OF_CALL =
-  /(?<![\w$.])fetch\((?:[^()\n"'`]|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`){0,400}\)\s*\.\s*(?!(?:then|catch|finally)\b)([A-Za-z_$][\w$]{0,63})(?!\s*\()/;
+  /(?<![\w$.])([A-Za-z_$][\w$]{0,63})\((?:[^()\n"'`]|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`){0,400}\)\s*\.\s*(?!(?:then|catch|finally)\b)([A-Za-z_$][\w$]{0,63})(?!\s*\(|[\w$])/g;
 /** The declarations that are looked at. Each takes a search of the whole text. */
 const MAX_VARIABLES = 20;
 /** Methods of a Response that return promises. */
@@ -28,8 +28,8 @@ const OF_PROMISE = /^(?:then|catch|finally|constructor|toString|valueOf|hasOwnPr
  */
 export function unawaitedMember(source: string): UnawaitedMember | null {
   const text = withoutTexts(source);
-  const [, read] = READ_OF_CALL.exec(text) ?? [];
-  if (read !== undefined && isAsync(text, "fetch")) return { variable: "fetch", member: read, call: "fetch" };
+  const ofCall = memberOfCall(text);
+  if (ofCall) return ofCall;
   const held = new RegExp(HELD.source, "g");
   let left = MAX_VARIABLES;
   for (let found = held.exec(text); found && left > 0; found = held.exec(text)) {
@@ -41,6 +41,18 @@ export function unawaitedMember(source: string): UnawaitedMember | null {
       return { variable: variable!, member, call: owner === undefined ? call! : `${owner}.${call!}` };
   }
   return partOfPromise(text);
+}
+
+function memberOfCall(text: string): UnawaitedMember | null {
+  const reads = new RegExp(READ_OF_CALL.source, "g");
+  let left = MAX_VARIABLES;
+  for (let found = reads.exec(text); found && left > 0; found = reads.exec(text)) {
+    left -= 1;
+    const call = found[1]!;
+    const member = found[2]!;
+    if (!OF_PROMISE.test(member) && isAsync(text, call)) return { variable: call, member, call };
+  }
+  return null;
 }
 
 /** Names that are taken from what a call returned: `const { a } = load()`. */
@@ -70,7 +82,9 @@ export function isAsync(text: string, name: string): boolean {
 }
 
 function isResponse(text: string, name: string): boolean {
-  return new RegExp(String.raw`\b(?:const|let|var)\s+${escaped(name)}\s*=\s*await\s+fetch\s*\(`).test(text);
+  return new RegExp(
+    String.raw`\b(?:const|let|var)\s+${escaped(name)}\s*=\s*(?:await\s+fetch|new\s+Response)\s*\(`,
+  ).test(text);
 }
 
 /** Returns the member of a variable that a text reads, if the text only declares the variable and reads members of it. */

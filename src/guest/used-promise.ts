@@ -7,7 +7,7 @@ const MAX_CALLS = 20;
 const CALL = /(?<![\w$#]|(?<!\.\.)\.|\.\s)([A-Za-z_$][\w$]{0,63})\s*\(/g;
 /** What stands in front of a call whose promise is used like a value: a spread, an operator, JSON.stringify, a list that is taken apart. */
 const USED_BEFORE =
-  /(?:\.\.\.|[-+*/%<]|[^=]>|\bJSON\.stringify\(|(?<![\w$.])(?:Number|parseInt|parseFloat)\(|\bMath\.\w+\(|\]\s*=\s*\[[^\]]*)\s*$/;
+  /(?:\.\.\.|[-+*/%<]|[^=]>|\bJSON\.stringify\(|\bObject\.(?:keys|values|entries)\(|(?<![\w$.])(?:Number|parseInt|parseFloat)\(|\bMath\.\w+\(|\]\s*=\s*\[[^\]]*)\s*$/;
 /** What stands behind the call: an operator. */
 const USED_BEHIND = /^\s*(?:[-+*/%<]|>)/;
 const MAX_BEFORE = 80;

@@ -1,0 +1,46 @@
+/** The hint for errors whose message a pattern matches. */
+export interface ErrorHint {
+  readonly pattern: RegExp;
+  readonly hint: string;
+}
+
+/** Hints for errors of the language and of Node about a value that does not fit. */
+export const OF_VALUES: readonly ErrorHint[] = [
+  {
+    pattern: /^Body is unusable|^Body has already been (?:read|consumed)/,
+    hint: "The body of a Request or a Response can be read once: keep what the first call returned, or call clone() before it.",
+  },
+  {
+    pattern: /^The URL must be of scheme file/,
+    hint: "The code is no file, so the URL of its module is no path. Data comes with the request, and os.tmpdir() is the folder for files.",
+  },
+  {
+    pattern: /^Cannot access '.{1,64}' before initialization$/,
+    hint: "The code uses the name above its declaration with const, let or class: move the declaration up.",
+  },
+  {
+    pattern:
+      /^(?:Class constructor .{1,64}|Promise constructor|Constructor .{1,64}) (?:cannot be invoked|requires 'new')/,
+    hint: "Write new in front of the call.",
+  },
+  {
+    pattern: /^Reduce of empty array with no initial value$/,
+    hint: "The list is empty: give reduce a second argument, the result for an empty list.",
+  },
+  {
+    pattern: /^Invalid time value$/,
+    hint: "The date is invalid: check the text that it was made from. Date reads texts such as 2026-12-31 and 2026-12-31T10:00:00Z.",
+  },
+  {
+    pattern: /^Invalid (?:string|array|typed array) length/,
+    hint: "The length is negative, no whole number, or larger than a value can be: perhaps a loop adds to the value without end.",
+  },
+  {
+    pattern: /^Response constructor: Invalid response status code (?:101|204|205|304)$|^Invalid response status code/,
+    hint: "An answer with this status has no body: write new Response(null, { status }).",
+  },
+  {
+    pattern: /^init\["status"\] must be in the range/,
+    hint: "The status of a Response is a whole number from 200 to 599.",
+  },
+];
