@@ -2,6 +2,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import type { Socket } from "node:net";
 
 import { ENCODINGS } from "./response-body.ts";
+import { refuseSmallPieces } from "./small-pieces.ts";
 
 /**
  * Sends a GET over a connection that serves only this request, and waits for the head of the answer.
@@ -20,6 +21,7 @@ export function requestHead(
     path: url.pathname + url.search,
     headers: { Host: url.host, "User-Agent": "caisson", Accept: "*/*", "Accept-Encoding": ENCODINGS, ...conditions },
   });
+  refuseSmallPieces(socket, request);
   request.once("response", resolve);
   request.on("error", reject);
   // A reply that is not an HTTP answer, for example a switch of protocols, closes the connection without an error.

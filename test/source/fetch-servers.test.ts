@@ -71,6 +71,38 @@ describe("a server", () => {
     await closed.promise;
   });
 
+  it("that makes much work with few bytes is stopped, and its connection is closed", async (context) => {
+    const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (const [start, piece, detail] of [
+      ["", "HTTP/1.1 103 Early Hints\r\n\r\n", /^"127.0.0.1" sends too many interim answers$/],
+      [head, "1\r\nx\r\n", /^"127.0.0.1" sends its body in pieces that are too small$/],
+    ] as const) {
+      const closed = Promise.withResolvers<void>();
+      const port = await serveRaw(context, (socket) => {
+        const pieces = piece.repeat(10_000);
+        const flood = (): void => {
+          while (!socket.destroyed && socket.write(pieces));
+        };
+        socket.on("drain", flood).once("close", () => closed.resolve());
+        socket.once("data", () => {
+          socket.write(start);
+          flood();
+        });
+      });
+      await assertProblem(fetchFrom(port), "task_url_unreachable", detail);
+      await closed.promise;
+    }
+  });
+
+  it("may send a few interim answers and many small pieces", async (context) => {
+    const port = await serveRaw(context, (socket) => {
+      const interim = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(16);
+      const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+      socket.once("data", () => socket.end(`${interim}${head}${"1\r\n7\r\n".repeat(1_024)}0\r\n\r\n`));
+    });
+    assert.equal((await fetchFrom(port)).bytes.toString(), "7".repeat(1_024));
+  });
+
   it("may send as many bytes as the limit allows, and no more, with or without Content-Length", async (context) => {
     const port = await serveHttp(context, (request, response) => {
       const [, framing, length] = request.url!.split("/");
