@@ -1,7 +1,7 @@
 import type { z } from "zod";
 
 import { Problem } from "./errors.ts";
-import { didYouMean, listed } from "./nearest.ts";
+import { didYouMean, listed, nearest } from "./nearest.ts";
 
 /** The valid members of a received JSON object, and its faults. */
 export interface SoundMembers<T> {
@@ -36,6 +36,8 @@ const MAX_NAME_CHARS = 64;
 /** The unknown members for which a similar name is searched, so that a body of wrong names takes no time. */
 const MAX_SEARCHED = 8;
 const MAX_LISTED = 40;
+/** Shorter names of other services are near to any short word. */
+const LEAST_OTHER = 5;
 
 /**
  * Reads an object whose members are all optional. It reads valid members also if others are invalid, so that the caller
@@ -136,12 +138,31 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   query: "q",
   text: "q",
   force: "now",
+  group: "by",
+  groupby: "by",
 };
 
-function meant(key: string, known: readonly string[]): string {
+/**
+ * Returns `; did you mean ...?` for an unknown name, from its spelling or from a name that other services have; otherwise an empty text.
+ *
+ * @param others names of other services, and what they mean here
+ */
+export function meant(
+  key: string,
+  known: readonly string[],
+  others: Readonly<Record<string, string>> = OTHER_NAMES,
+): string {
   const name = key.toLowerCase();
-  const other = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name]! : "";
-  return known.includes(other) ? `; did you mean ${other}?` : didYouMean(key, known);
+  const other = Object.hasOwn(others, name) ? others[name]! : "";
+  if (known.includes(other)) return `; did you mean ${other}?`;
+  const question = didYouMean(key, known);
+  if (question !== "") return question;
+  // A misspelled name of another service: scrpt is script, which is code.
+  const near = nearest(
+    key,
+    Object.keys(others).filter((each) => each.length >= LEAST_OTHER && known.includes(others[each]!)),
+  );
+  return near === null ? "" : `; did you mean ${others[near]}?`;
 }
 
 /** Returns the names of the members of the object at a path in a schema; none if the schema does not tell them. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import { Problem } from "../errors.ts";
-import { didYouMean } from "../nearest.ts";
+import { meant } from "../members.ts";
 import { rangesMember } from "../packages/member.ts";
 import type { Ranges } from "../packages/names.ts";
 import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
@@ -60,6 +60,8 @@ export async function readEnvelope(
   const known = [...MEMBERS, ...optionNames];
   const result = ENVELOPE.safeParse(value);
   const faults = result.success ? [] : result.error.issues.flatMap((issue) => faultsOf(issue, known));
+  // A misspelled name of code is the better reason than the missing code.
+  if (!Object.hasOwn(value, "code")) faults.sort((one, other) => rank(one) - rank(other));
   if ("modules" in value && hasProtoMember(value.modules)) {
     faults.push({ detail: BAD_SPECIFIER, pointer: pointer(["modules", "__proto__"]) });
   }
@@ -139,7 +141,7 @@ export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
 
 const MEMBERS = ["code", "data", "modules", "packages"];
 /** The names that other services have for the members. */
-const SYNONYMS: ReadonlyMap<string, string> = new Map(
+const SYNONYMS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     code: ["source", "script", "js", "text", "content", "program"],
     data: ["body", "input", "payload", "args", "arguments", "params", "context", "event", "variables"],
@@ -161,13 +163,15 @@ function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[
       if (key === "timeout") return { detail: `is not a member of the envelope${TIMEOUT}`, pointer: pointer([key]) };
       if (OF_TASKS.has(key))
         return { detail: `is not a member of the envelope${TASK_MEMBER}`, pointer: pointer([key]) };
-      const meant = SYNONYMS.get(key);
-      const more = meant === undefined ? didYouMean(key, known) : `; did you mean ${meant}?`;
-      return { detail: `is not a member of the envelope${more}`, pointer: pointer([key]) };
+      return { detail: `is not a member of the envelope${meant(key, known, SYNONYMS)}`, pointer: pointer([key]) };
     });
   }
   const detail = issue.code === "invalid_key" ? BAD_SPECIFIER : issue.message;
   return [{ detail, pointer: pointer(issue.path) }];
+}
+
+function rank({ pointer: place }: Violation): number {
+  return place === "#/code" ? 1 : 0;
 }
 
 /** Detects a member `__proto__`, which zod silently omits from a record. */
