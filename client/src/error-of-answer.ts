@@ -32,7 +32,9 @@ async function problemOf(response: Response): Promise<Problem> {
 function hintOfPath(detail: string, url: string): { hint: string } | null {
   const { pathname, origin } = new URL(url);
   const isSeen = pathname.length > 1 && detail.includes(`${pathname}/api/`);
-  return isSeen ? { hint: `Leave ${pathname} out of the url: ${origin}` } : null;
+  // Below the address of a run, every other path is that of a task.
+  const isOfRun = /^\/api\/runs?(?:\/|$)/.test(pathname);
+  return isSeen || isOfRun ? { hint: `Leave ${pathname} out of the url: ${origin}` } : null;
 }
 
 function secondsOf(headers: Headers): number | null {

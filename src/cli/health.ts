@@ -38,10 +38,15 @@ export async function askHealth({ url, fetch }: Target): Promise<HealthAnswer> {
       return { status, version, isolation };
     throw new Error("the answer is not of caisson");
   } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // OpenSSL describes its own source.
+    const isPlain = code === "EPROTO" || /wrong[_ ]version/i.test(`${code} ${message}`);
     throw new CaissonError({
       code: "unreachable",
-      detail: `no caisson answers at ${url}: ${(error as Error).message}`,
-      hint: "Check the url, and that the service runs.",
+      detail: `no caisson answers at ${url}: ${isPlain ? "the answer is not encrypted" : message}`,
+      hint: isPlain
+        ? "Check the url: this service may speak http, and not https."
+        : "Check the url, and that the service runs.",
       cause: error,
     });
   }

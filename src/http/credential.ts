@@ -24,7 +24,7 @@ export function readCredential(request: IncomingMessage, query: URLSearchParams,
   if (bearer !== null) return { token: bearer };
   const key = keys[0];
   if (key) return { token: key };
-  throw new Problem("token_missing", missingToken(request.headers.authorization), {
+  throw new Problem("token_missing", missingToken(request.headers, query), {
     hint: acceptKey
       ? "Send Authorization: Bearer <token>, or key=<token> in the query."
       : "Send Authorization: Bearer <token>.",
@@ -45,8 +45,9 @@ function bearerToken(request: IncomingMessage): string | null {
 }
 
 /** Describes what a request has instead of a token. The text never contains the value, which may be a token. */
-function missingToken(authorization: string | undefined): string {
-  if (authorization === undefined) return "the request contains no token";
+function missingToken(headers: IncomingMessage["headers"], query: URLSearchParams): string {
+  const { authorization } = headers;
+  if (authorization === undefined) return `the request contains no token${otherPlace(headers, query)}`;
   if (authorization.trim() === "") return "the Authorization header is empty";
   // Node removes white space at the end.
   if (/^Bearer$/i.test(authorization)) {
@@ -58,4 +59,15 @@ function missingToken(authorization: string | undefined): string {
   return scheme.toLowerCase() === "bearer"
     ? `the Authorization header has more than one text after Bearer${/^Bearer +\$\(/i.test(authorization) ? "; the shell runs $(...) only in double quotes, or outside of quotes" : ""}`
     : `the Authorization header has the scheme ${scheme}, and not Bearer`;
+}
+
+const OTHER_HEADERS = ["x-api-key", "api-key", "x-auth-token", "x-access-token"];
+const OTHER_PARAMETERS = ["token", "access_token", "api_key", "apikey"];
+
+/** Names a place in which other services read a token. */
+function otherPlace(headers: IncomingMessage["headers"], query: URLSearchParams): string {
+  const header = OTHER_HEADERS.find((name) => headers[name] !== undefined);
+  if (header !== undefined) return `; the service reads none from the header ${header}`;
+  const parameter = OTHER_PARAMETERS.find((name) => query.has(name));
+  return parameter === undefined ? "" : `; the service reads none from the parameter ${parameter}`;
 }

@@ -116,6 +116,7 @@ function late(timeMs: number, cause: unknown): Problem {
 }
 
 /** Returns the problem of a run that would have to wait. */
-export function building(detail: string): Problem {
-  return new Problem("packages_building", detail, { retryAfterMs: RETRY_MS });
+export function building(detail: string, more = ""): Problem {
+  const hint = `Send the request again after the time in Retry-After.${more}`;
+  return new Problem("packages_building", detail, { retryAfterMs: RETRY_MS, hint });
 }

@@ -7,12 +7,14 @@ export interface Waiting {
   readonly signal?: AbortSignal;
 }
 
+const WARM = " The build goes on. caisson packages warm builds packages before the first run.";
+
 /** Waits for a build. @throws {Problem} `packages_building` if it takes longer than the caller waits */
 export async function waitForBuild<T>(build: Promise<T>, { waitMs, signal }: Waiting): Promise<T> {
   // The build goes on without its caller, and then its failure is unhandled.
   build.catch(() => {});
   const { promise: given, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(building("the packages are being built")), waitMs);
+  const timer = setTimeout(() => reject(building("the packages are being built", WARM)), waitMs);
   timer.unref();
   const onAbort = (): void => reject(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });

@@ -37,6 +37,15 @@ describe("health", () => {
       assert.match(ended.stderr, /^caisson: unreachable: no caisson answers at http:\/\/127\.0\.0\.1:\d+: .*\n/);
     }
   });
+
+  it("names the protocol if the service speaks http, and not https", async () => {
+    const { code, stderr } = await command(["health", "--url", `https://127.0.0.1:${service.port}`]);
+    assert.equal(code, 4);
+    assert.equal(
+      stderr,
+      `caisson: unreachable: no caisson answers at https://127.0.0.1:${service.port}: the answer is not encrypted\ncaisson: Check the url: this service may speak http, and not https.\n`,
+    );
+  });
 });
 
 /** Runs health at a server that answers all requests with this body. */

@@ -279,7 +279,7 @@ describe("a request", () => {
   });
 
   it("to a url with too much or with the wrong protocol names what to change", async () => {
-    for (const path of ["/api", "/mcp/acme"]) {
+    for (const path of ["/api", "/mcp/acme", "/api/run/acme"]) {
       const client = new Caisson({ url: `${service.url}${path}/`, token: service.admin });
       const { hint } = await failure(client.tokens.introspect(), "not_found");
       assert.equal(hint, `Leave ${path} out of the url: ${service.url}`);

@@ -58,6 +58,14 @@ function mistakes(rows: readonly Mistake[]): void {
 
 mistakes([
   {
+    method: "DELETE",
+    target: "/api/packages/allow/nosuch",
+    status: 404,
+    code: "not_found",
+    detail: /^the list has no entry nosuch$/,
+    hint: /^caisson packages list prints the entries\./,
+  },
+  {
     method: "POST",
     target: "/api/runs/acme?a=6",
     options: { body: "1" },
@@ -696,6 +704,28 @@ describe("a change that is probably not meant", () => {
     assert.equal(status, 200);
     assert.match(headers["caisson-hint"] ?? "", /^No token with this jti is stored here/);
   });
+});
+
+describe("a token in a place of other services", () => {
+  const headers: readonly string[] = ["X-API-Key", "X-Auth-Token"];
+  for (const name of headers) {
+    it(`is named: ${name}`, async () => {
+      const options = { token: null, headers: { [name]: "secret" } };
+      const problem = assertProblem(await service.request("GET", "/api/tokens", options), 403, "token_missing");
+      assert.match(problem.detail, new RegExp(`; the service reads none from the header ${name.toLowerCase()}$`));
+    });
+  }
+  for (const name of ["token", "access_token"]) {
+    it(`is named: ?${name}=`, async () => {
+      const target = `/api/run/acme?${name}=secret`;
+      const problem = assertProblem(
+        await service.request("POST", target, { token: null, body: "1" }),
+        403,
+        "token_missing",
+      );
+      assert.equal(problem.detail, `the request contains no token; the service reads none from the parameter ${name}`);
+    });
+  }
 });
 
 describe("a run without code", () => {

@@ -114,7 +114,11 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
           hint: "Remove it from the setting, and start the service again.",
         });
       }
-      if (!(await packages.permits.remove(entry))) throw new Problem("not_found", `the list has no entry ${entry}`);
+      if (!(await packages.permits.remove(entry))) {
+        throw new Problem("not_found", `the list has no entry ${entry}`, {
+          hint: "caisson packages list prints the entries. An entry is removed as it was added, with its range.",
+        });
+      }
       await audit(call, dependencies, "package disallowed", by, { package: entry });
       return json(200, shownPolicy(dependencies));
     },
