@@ -84,6 +84,8 @@ watchFetch();
 openNetwork({ send, payer, setPendingError });
 // The socket opens later, so that the frames of these runs are dropped. See load.ts.
 if (process.argv.at(-1) === "cache") await warm();
+// Code that reads its arguments finds none.
+else process.argv.length = 2;
 rememberBuiltIns();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();

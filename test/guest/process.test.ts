@@ -11,6 +11,10 @@ describe("the process of a guest", () => {
   });
   after(() => guest.close());
 
+  it("has no arguments", async () => {
+    assert.deepEqual(await guest.value("process.argv.slice(2)"), []);
+  });
+
   it("an uncaught exception fails only its own run", async () => {
     const bystander = guest.start(guest.code("await new Promise((resolve) => { globalThis.free = resolve })"));
     for (const text of [
