@@ -11,6 +11,8 @@ const CONNECT_MS = 10_000;
 /** The time in which a registry must send a byte. It stops a registry that answers slowly without end. */
 const IDLE_MS = 15_000;
 const MAX_REDIRECTS = 5;
+/** The most interim answers, such as 103, before an answer. Each takes several calls of the service's thread. */
+const MAX_INTERIM = 16;
 const CONNECTIONS = 8;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -101,6 +103,10 @@ function sendGet(
     ...({ origin: url.origin } satisfies Origin),
   } as ClientRequestArgs);
   sent.once("response", resolve);
+  let interim = 0;
+  sent.on("information", () => {
+    if (++interim > MAX_INTERIM) sent.destroy(new RegistryFault("sends too many interim answers"));
+  });
   sent.on("timeout", () => sent.destroy(new RegistryFault(`sent nothing for ${IDLE_MS / 1_000} s`)));
   sent.on("error", reject);
   sent.once("close", () => reject(new RegistryFault("closed the connection before its answer")));

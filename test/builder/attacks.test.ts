@@ -206,8 +206,17 @@ describe("a registry that fails", () => {
       };
       write();
     });
+    away.instead.set("/hints", ({ socket }) => {
+      const hints = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+      const write = (): void => {
+        while (!socket.destroyed && socket.write(hints));
+        socket.once("drain", write);
+      };
+      write();
+    });
     const failing = await realBuilder(away);
     const codes = {
+      hints: /the registry sends too many interim answers/,
       half: /closed the connection/,
       crumbs: /closed the connection/,
       forbidden: /refuses the request \(status 401\)/,
