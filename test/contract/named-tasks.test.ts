@@ -143,6 +143,17 @@ describe("a named task", () => {
     }
   });
 
+  it("takes forms of 10,000 fields, so that no stranger fills the memory of its guest with fields", async () => {
+    await putTask("acme/fields", { code: "(context) => context.body", public: true });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const form = (body: string) => run("acme/fields", { token: null, headers, body });
+    const most = await form(`a+b=c+d%2B&${"x&".repeat(9_998)}`);
+    assert.deepEqual([most.status, (most.json() as Record<string, unknown>)["a b"]], [200, "c d+"]);
+    const over = await form("x&".repeat(10_000));
+    assert.equal(over.status, 400);
+    assert.match(over.text, /the form has more than 10000 fields.*request_invalid/);
+  });
+
   it("can have its code at a URL, with or without a digest", async () => {
     texts.set("/named", ECHO);
     await putTask("acme/url", { url: `${server.url}/named` });
