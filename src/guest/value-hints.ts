@@ -36,6 +36,10 @@ export const OF_VALUES: readonly ErrorHint[] = [
     hint: "The length is negative, no whole number, or larger than a value can be: perhaps a loop adds to the value without end.",
   },
   {
+    pattern: /^access permission denied$/,
+    hint: 'No task can lock a file. Open a database of SQLite without locks, as "file:" + os.tmpdir() + "/x.db?nolock=1", or in ":memory:".',
+  },
+  {
     pattern: /^Response constructor: Invalid response status code (?:101|204|205|304)$|^Invalid response status code/,
     hint: "An answer with this status has no body: write new Response(null, { status }).",
   },

@@ -338,3 +338,25 @@ function untilFlag(container: string, name: string): Promise<void> {
 function codeOf(answer: Answer): string {
   return (answer.json() as { code: string }).code;
 }
+
+/** @param file the name of the database, as an expression */
+const databaseIn = (file: string): string => `
+  const { DatabaseSync } = require("node:sqlite");
+  const { tmpdir } = require("node:os");
+  const database = new DatabaseSync(${file});
+  database.exec("create table counts (count); insert into counts values (1)");
+  return database.prepare("select count from counts").all();
+`;
+
+describe("a database in a file", () => {
+  it("has a hint, because no task can lock a file", async () => {
+    const answer = await unblocked.run("database", databaseIn('tmpdir() + "/locked.db"'));
+    const problem = assertProblem(answer, 500, "task_threw");
+    assert.match(problem.hint!, /^No task can lock a file\. .*nolock=1/);
+  });
+
+  it("works without locks, as in the hint", async () => {
+    const answer = await unblocked.run("database", databaseIn('"file:" + tmpdir() + "/unlocked.db?nolock=1"'));
+    assert.equal(answer.text, '[{"count":1}]');
+  });
+});
