@@ -4,7 +4,7 @@ import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
 
 const { parse } = JSON;
-const { create } = Object;
+const { create, keys } = Object;
 const { isArray } = Array;
 const Query = URLSearchParams;
 const decoder = new TextDecoder();
@@ -26,6 +26,13 @@ const JSON_BEGINNING = /^\s*[{[]/;
  * megabytes than a guest has: without this limit, few requests would end the guests of a task again and again.
  */
 const MAX_FIELDS = 10_000;
+/**
+ * The most members of an object that is a whole body. V8 keeps many different names in a table, and `context.data` is a second table:
+ * the 350,000 members of four megabytes need more memory than a guest has.
+ */
+const MAX_MEMBERS = 100_000;
+/** Two quotes, a colon and the comma of each member, and of most a name and a value. A shorter text has fewer members. */
+const LONG_CHARS = 4 * MAX_MEMBERS;
 
 /** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
 export function withBody(run: Run, step: () => void): void {
@@ -59,23 +66,34 @@ function bodyOf(bytes: Uint8Array, type: string): unknown {
   const text = decode(bytes);
   if (find(FORM_TYPE, type)) return jsonOf(text) ?? fieldsOf(text);
   if (!find(JSON_TYPE, type)) return text;
+  let value: unknown;
   try {
-    return parse(text);
+    value = parse(text);
   } catch {
     throw new CodeFault("request_invalid", "the body is not JSON", {
       hint: "The content-type header of the request is a type of JSON.",
     });
   }
+  return text.length > LONG_CHARS ? withFewMembers(value) : value;
+}
+
+function withFewMembers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || isArray(value) || keys(value).length <= MAX_MEMBERS) return value;
+  throw new CodeFault("request_invalid", `the JSON object has more than ${MAX_MEMBERS} members`, {
+    hint: "Send a list, such as [[name, value], ...], or several objects in one.",
+  });
 }
 
 /** Returns the list or the object of a body that states to be a form and is JSON, as `curl -d` sends JSON; null for a form. */
 function jsonOf(text: string): object | null {
   if (find(JSON_BEGINNING, text) === null) return null;
+  let value: object;
   try {
-    return parse(text) as object;
+    value = parse(text) as object;
   } catch {
     return null;
   }
+  return text.length > LONG_CHARS ? (withFewMembers(value) as object) : value;
 }
 
 /** Returns the fields of a form by name. The values of a repeated field are an array. */
