@@ -122,7 +122,6 @@ async function wire(
   const isNew = !existsSync(data);
   if (isRoot && !isNew) await refuseLinks(await realpath(data));
   closers.adopt(lockDataFolder(data), (held) => held.release());
-  if (isNew) log.pino.info({ folder: data }, "data folder created");
   // Relative paths let the service's user reach the folder that root gives it, even if the folder lies in folders of root.
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
@@ -282,6 +281,8 @@ async function wire(
   );
   closers.adopt(backups, (open) => open.close());
   await nodes?.announce();
+  // Not before: a start that is refused prints its reason alone.
+  if (isNew) log.pino.info({ folder: data }, "data folder created");
   return {
     url,
     consoleUrl: console ? consoleUrlOf(console, url) : `${url}/`,
