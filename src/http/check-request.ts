@@ -91,8 +91,16 @@ function checkHost(request: IncomingMessage, isOwn: (host: string, request: Inco
   request.url = rest.startsWith("/") ? rest : `/${rest}`;
 }
 
+/** The last host that was valid. Most requests have the same one. */
+let lastValid = "";
+
+/** Also refuses hosts of which no URL can be made, such as `1.2.3.4.5` and port 99999: a fetch handler receives the URL. */
 function checkAuthority(host: string): void {
-  if (!HOST.test(host)) throw new Problem("request_invalid", `${quote(host)} is not a valid host`);
+  if (host === lastValid || host === "") return;
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) {
+    throw new Problem("request_invalid", `${quote(host)} is not a valid host`);
+  }
+  lastValid = host;
 }
 
 function quote(text: string): string {
