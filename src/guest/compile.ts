@@ -20,7 +20,7 @@ import { inSource, isStripped, strip, type Stripped } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
 import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
 import { isTrivia, mayBeExpression, triviaLength, withoutSemicolon } from "./trivia.ts";
-import { unreturnedLine, withDefault, withReturn } from "./unreturned.ts";
+import { printedLine, unreturnedLine, withDefault, withReturn } from "./unreturned.ts";
 
 /** The outcome of one evaluation of a text. */
 export interface Evaluation {
@@ -40,6 +40,8 @@ export interface ParsedCode {
    * for a body that has returned nothing; absent for any other text.
    */
   readonly unreturned?: () => number | null;
+  /** Returns the line of a body's last statement, if the body prints a value there and returns none; absent for any other text. */
+  readonly printed?: () => number | null;
   /** What is probably wrong with the text, although it parses. */
   readonly hint?: ResultHint;
   /** Whether the text is given the context of the run. */
@@ -219,14 +221,16 @@ export function codeOfStatements(
 
 /** @param bare the body without types */
 function withUnreturned(code: ParsedCode, bare: string, map: GeneratedMap | null): ParsedCode {
-  let line: number | null | undefined;
-  const unreturned = (): number | null => {
-    if (line !== undefined) return line;
-    line = withNodeStacks(() => unreturnedLine(bare));
-    if (line !== null && map) line = map.originalOf({ line, column: Infinity })?.line ?? line;
-    return line;
+  const lineOf = (find: (text: string) => number | null): (() => number | null) => {
+    let found: number | null | undefined;
+    return () => {
+      if (found !== undefined) return found;
+      const line = withNodeStacks(() => find(bare));
+      found = line !== null && map ? (map.originalOf({ line, column: Infinity })?.line ?? line) : line;
+      return found;
+    };
   };
-  return Object.assign(code, { unreturned });
+  return Object.assign(code, { unreturned: lineOf(unreturnedLine), printed: lineOf(printedLine) });
 }
 
 /** @param load loads the text with Node's loader, which finds the fault of a module that returns */

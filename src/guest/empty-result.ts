@@ -75,7 +75,7 @@ export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, valu
   const missing = shape === null ? hints.missing() : (shape.returns?.() ?? null);
   if (missing !== null) return { hint: missing, path: "" };
   if (shape !== null) return null;
-  const line = printed();
+  const line = (parsed?.printed ?? printed)();
   if (line !== null) return { hint: "printed", path: `[${line}]` };
   const last = declared();
   return last && { hint: "declared", path: `.${last.name}.line${last.line}` };

@@ -138,13 +138,7 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
     if (isParameter(tokens, inner)) return notClosed(text, open[open.length - 2]!);
     if (isObject(tokens, inner)) return notClosed(text, inner);
   }
-  if (
-    rest[0] === ";" &&
-    inner?.text === "{" &&
-    isObject(tokens, inner) &&
-    last?.text === "}" &&
-    !/^;\s*[\w$"']+\s*:/.test(rest)
-  )
+  if (rest[0] === ";" && inner?.text === "{" && isObject(tokens, inner) && !/^;\s*(?:[\w$"']+\s*[:,;}(]|\})/.test(rest))
     return `${notClosed(text, inner).slice(0, -1)} before this ;.`;
   if (rest[0] === ";" && inner?.text === "{" && isObject(tokens, inner))
     return "Separate the members of an object by commas.";

@@ -293,6 +293,10 @@ describe("a result that JSON or a text changes", () => {
     ["const r = fetch('data:,1');\nreturn { status: r.status }", /^r is a promise, so r\.status is undefined/],
     ["const r = await fetch('data:,{}'); const d = r.json(); return d.name", /put await before r\.json\(/],
     ["async function load() { return { a: 1 } }\nconst d: any = load();\nreturn d.a", /put await before load\(/],
+    [
+      "const name: string = context.url as string;\nconsole.log(name);",
+      /^The code returned nothing, and console writes to the log .* after line 2\.$/,
+    ],
     ["console.log('hi')", /^The code returned nothing, and console writes to the log .* after line 1\.$/],
     ["const a = 6;\nconsole.log(a * 7);", /after line 2\.$/],
     ["[1].forEach(async () => { await 1 })", /^forEach does not wait for an async function/],
@@ -556,6 +560,7 @@ describe("a text that does not parse because of its grammar", () => {
     ["const x = {\n  a: { b: 1,\n  c: 2\n};\nreturn x", /^The \{ in line 1 has no \} before this ;\.$/],
     ["const o = { f() { return 1 }; return o", /^The \{ in line 1 has no \} before this ;\.$/],
     ["return { a: { x: 1 }; b: 2 }", /by commas/],
+    ["const user = { name: 'a', age: 3 ;\nreturn user", /^The \{ in line 1 has no \} before this ;\.$/],
     ["const s = `a ${1 + 2;\nreturn s", /^The \$\{ in line 1 has no \}\.$/],
     ["f(1, {\n  b: JSON.stringify({ a: 1 },\n});", /^The \( in line 2 has no \) before this \}\.$/],
     ["export default () => { return 1 }}", /^Nothing opens the \} in line 1\.$/],
