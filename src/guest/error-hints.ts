@@ -13,8 +13,12 @@ const HINTS: readonly ErrorHint[] = [
     hint: 'Use `export default { fetch(request) { return new Response("hi") } }` instead of a listener.',
   },
   {
+    pattern: /^(?:localStorage|sessionStorage|indexedDB|caches) is not defined/,
+    hint: "There is no storage of a browser: return what the next run needs, or keep it in an external service with fetch.",
+  },
+  {
     pattern:
-      /^(?:document|window|self|location|history|alert|confirm|localStorage|sessionStorage|indexedDB|caches|XMLHttpRequest|Image|Audio|FileReader|DOMParser|HTMLElement|requestAnimationFrame|jQuery|\$) is not defined/,
+      /^(?:document|window|self|location|history|alert|confirm|XMLHttpRequest|Image|Audio|FileReader|DOMParser|HTMLElement|requestAnimationFrame|jQuery|\$) is not defined/,
     hint: "There is no page here: the code runs in Node, which has fetch, URL and the node: modules.",
   },
   { pattern: /^prompt is not defined/, hint: NO_STDIN },

@@ -16,9 +16,13 @@ const MAX_LINE = 16 * 1024;
 const builtins = new Set(builtinModules);
 const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
+export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
+
 /** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */
 export function grammarHint(text: string, { message, position }: SyntaxFailure): string | undefined {
   try {
+    // The message for a text with types, of which only modules are read without a function around them.
+    if (message.startsWith("Return statement is not allowed")) return MODULE_RETURN;
     const declared = /^Identifier '(.{1,64})' has already been declared/.exec(message)?.[1];
     if (declared !== undefined) return `Assign to ${declared} without const or let, or choose another name.`;
     const exported = /^Export '(.{1,64})' is not defined in module/.exec(message)?.[1];

@@ -1,5 +1,5 @@
 import type { CodeFault } from "./faults.ts";
-import { grammarHint } from "./grammar-hints.ts";
+import { grammarHint, MODULE_RETURN } from "./grammar-hints.ts";
 import { ILLEGAL_RETURN, isCompiled, parseModuleBody, returnOfModule } from "./parse.ts";
 import { type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -53,7 +53,7 @@ export function moduleFault(text: string, message: string): CodeFault {
   const isOfMeta = /\bimport\s*\.\s*meta\b/.test(text) && !/^\s*(?:import\s*["'{*\w]|export\b)/m.test(text);
   const hint = isOfMeta
     ? "import.meta makes a module of the code, and a module cannot return: use export default for the result, or leave import.meta out."
-    : "A module cannot return: use export default for the result, or remove import and export.";
+    : MODULE_RETURN;
   return syntaxFault(text, returnOfModule(withoutModules(text)) ?? { message, position: null }, hint);
 }
 

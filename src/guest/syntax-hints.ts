@@ -1,7 +1,7 @@
 import type { Loader } from "../wire/transform.ts";
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
-import { grammarHint, unquotedHint } from "./grammar-hints.ts";
+import { grammarHint, MODULE_RETURN, unquotedHint } from "./grammar-hints.ts";
 import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
@@ -34,10 +34,18 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
     const message = "this import is not valid JavaScript here";
     const hint =
       unquotedHint(text) ??
+      (isImportOfTypes(text, failure) ? MODULE_RETURN : null) ??
       'Write `import name from "module"` outside of functions, or `await import("module")` inside of a function.';
     return syntaxFault(text, { ...failure, message }, hint);
   }
   return characterFault(text, failure);
+}
+
+/** Whether the text imports types where it may, so that only its `return` keeps it from being a module. */
+function isImportOfTypes(text: string, { position }: SyntaxFailure): boolean {
+  return (
+    position?.column === 1 && /^import\s+type\b/.test(text.slice(offsetOf(text, position))) && /\breturn\b/.test(text)
+  );
 }
 
 function withLoader(loader: Loader, fault: CodeFault): CodeFault {

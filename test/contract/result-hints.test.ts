@@ -453,6 +453,7 @@ describe("an error of JavaScript", () => {
     ["import http from 'node:http'; export default http.createServer(() => {})", /^No client can connect to a task/],
     ["res.send('hi')", /^The result of the code is its answer: return the value/],
     ["self.addEventListener('message', () => {})", /^There is no page here/],
+    ["localStorage.setItem('a', 1)", /^There is no storage of a browser/],
     [
       "export default { fetch(request) { return new Response(request.query.name) } }",
       /^A Request has no query: read new URL\(request\.url\)\.searchParams/,
@@ -559,6 +560,8 @@ describe("a text that does not parse because of its grammar", () => {
     ["let total = 0for (const x of [1]) {  total += x}", /--data-binary @task\.js/],
     ["const x = {\n  a: { b: 1,\n  c: 2\n};\nreturn x", /^The \{ in line 1 has no \} before this ;\.$/],
     ["const o = { f() { return 1 }; return o", /^The \{ in line 1 has no \} before this ;\.$/],
+    ["import os from 'os';\nconst n: number = 1;\nreturn n", /^A module cannot return: use export default/],
+    ["import type { A } from './a.ts';\nconst n: number = 1;\nreturn n", /^A module cannot return: use export default/],
     ["return { a: { x: 1 }; b: 2 }", /by commas/],
     ["const user = { name: 'a', age: 3 ;\nreturn user", /^The \{ in line 1 has no \} before this ;\.$/],
     ["const s = `a ${1 + 2;\nreturn s", /^The \$\{ in line 1 has no \}\.$/],

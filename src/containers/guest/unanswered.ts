@@ -19,5 +19,5 @@ export function unansweredHint({ code, streaming }: GuestRun): string | null {
       : "res.end() was never called. A function of (context, req, res) must call it on every path.";
   }
   if (code.answersBy !== "callback" || streaming) return null;
-  return "cb was never called, or was called with a promise that does not settle. A function of (cb) or (context, cb) must call cb(error, result) on every path. A function that returns its result has one parameter, (context). A Node handler has three parameters, (context, req, res).";
+  return "cb was never called, or was called with a promise that does not settle. A function of (cb) or (context, cb) must call cb(error, result) on every path. A function that returns its result has one parameter, (context): code that is only a function with other parameters must also call it, as in return add(1, 2). A Node handler has three parameters, (context, req, res).";
 }
