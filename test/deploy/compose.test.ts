@@ -144,7 +144,9 @@ describe("deploy/compose.yaml", () => {
         .replaceAll("$$", "$")
         .replace("/run/secrets", folder.path)
         .replace("redis-server -", `redis-server - --bind 127.0.0.1 --port ${port} --dir ${folder.path}`);
-      const server = spawn(sh!, [flag!, line], { stdio: "ignore" });
+      // A process group, because the shell is the parent of Redis and would leave it behind.
+      const server = spawn(sh!, [flag!, line], { stdio: "ignore", detached: true });
+      const exited = once(server, "exit");
       const client = new Redis(port, { password: "the-password" });
       client.on("error", () => {});
       try {
@@ -159,8 +161,8 @@ describe("deploy/compose.yaml", () => {
         }
       } finally {
         client.disconnect();
-        server.kill("SIGTERM");
-        await once(server, "exit");
+        process.kill(-server.pid!, "SIGTERM");
+        await exited;
       }
     },
   );
