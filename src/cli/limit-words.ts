@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 
+import { WINDOW_NAMES } from "../limits/windows.ts";
 import { nearest } from "../nearest.ts";
 import { isJti } from "../tokens/claims.ts";
 
-const WINDOWS = ["second", "minute", "hour", "day", "week", "month"];
 const KINDS = ["container", "token"];
 
 /** Returns the limits that words such as `minute 10`, `minute:10` and `10/minute` mean, as `minute=10`; null if they mean none. */
@@ -25,7 +25,7 @@ export function limitsMeant(texts: readonly string[]): string | null {
 
 function windowOf(word: string): string | null {
   const name = word.replace(/^-+/, "").toLowerCase();
-  return WINDOWS.includes(name) ? name : nearest(name, WINDOWS);
+  return nearest(name, WINDOW_NAMES);
 }
 
 /** Returns the whole command for the words of `caisson limits` that lack the kind or have another form; null if it is not clear. */

@@ -16,6 +16,7 @@ const MAX_LINE = 16 * 1024;
 const builtins = new Set(builtinModules);
 const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
+/** The hint for a module with a `return` outside of functions. */
 export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
 
 /** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */

@@ -31,7 +31,7 @@ const MAX_FIELDS = 10_000;
  * the 350,000 members of four megabytes need more memory than a guest has.
  */
 const MAX_MEMBERS = 100_000;
-/** Two quotes, a colon and the comma of each member, and of most a name and a value. A shorter text has fewer members. */
+/** A member takes two quotes, a colon and a comma at least, so a shorter text has fewer members. */
 const LONG_CHARS = 4 * MAX_MEMBERS;
 
 /** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
