@@ -9,6 +9,7 @@ import type {
   System,
   Usage,
 } from "./api-types.ts";
+import { HintNotice } from "./hint-notice.ts";
 import { List } from "./list.ts";
 import { mustBeObject } from "./options.ts";
 import { Containers } from "./resources/containers.ts";
@@ -20,6 +21,7 @@ import { Tokens } from "./resources/tokens.ts";
 import { valueOf } from "./result.ts";
 import { type RecordOptions, type RunOptions, runOptions, runRequest, type Source } from "./run-request.ts";
 import { type RunEvent, streamRun } from "./stream.ts";
+import { withTaskHint } from "./task-hint.ts";
 import { type CaissonOptions, type RequestOptions, Transport } from "./transport.ts";
 
 /** The counts of `usage` as CSV (RFC 4180). */
@@ -36,9 +38,11 @@ export class Caisson {
   readonly runs: Runs;
   readonly packages: Packages;
   readonly #transport: Transport;
+  readonly #notice: HintNotice;
 
   constructor(options: CaissonOptions) {
     const transport = new Transport(options);
+    this.#notice = new HintNotice(options.onHint);
     this.#transport = transport;
     this.tasks = new Tasks(transport);
     this.tokens = new Tokens(transport);
@@ -50,12 +54,15 @@ export class Caisson {
 
   /**
    * Runs code, or a named task, and returns what it returned: a JSON value as it is, and anything else (a `Response`, bytes,
-   * a `Blob`, a stream) as a `Response`.
+   * a `Blob`, a stream) as a `Response`. If the service has a hint for the author of the code, `onHint` receives it.
    *
    * @throws {CaissonError} if the request was refused (`status`), or if the run failed (`at`, `taskError`, `record`)
    */
   async run<T = unknown>(container: string, code: Source, options: RunOptions = {}): Promise<T> {
-    return valueOf(await this.record(container, code, { ...runOptions(options), maxResult: "max" })) as T;
+    const record = await this.record(container, code, { ...runOptions(options), maxResult: "max" });
+    const value = valueOf(record) as T;
+    this.#notice.of(record);
+    return value;
   }
 
   /**
@@ -63,8 +70,9 @@ export class Caisson {
    *
    * @throws {CaissonError} if the run was not admitted
    */
-  record(container: string, code: Source, options: RecordOptions = {}): Promise<AnsweredRunRecord> {
-    return this.#transport.json("POST /api/runs/{container}", runRequest(container, code, options), options);
+  async record(container: string, code: Source, options: RecordOptions = {}): Promise<AnsweredRunRecord> {
+    const request = runRequest(container, code, options);
+    return withTaskHint(await this.#transport.json("POST /api/runs/{container}", request, options), container, code);
   }
 
   /** Runs code, or a named task, and returns its events as they come. To stop reading cancels the run. */

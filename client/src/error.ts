@@ -62,16 +62,14 @@ export class CaissonError extends Error {
   declare readonly record: AnsweredRunRecord | null;
 
   constructor(members: ErrorMembers) {
-    const { code, detail, at = null, cause } = members;
-    super(
-      // A detail of several lines shows the position.
-      at && !detail.includes("\n") ? `${detail} (${at.file}:${at.line}:${at.column})` : detail,
-      cause === undefined ? undefined : { cause },
-    );
+    const { code, detail, cause } = members;
+    const hint = members.hint ?? null;
+    const at = members.at ?? null;
+    super(messageOf(detail, hint, at), cause === undefined ? undefined : { cause });
     this.code = code;
     this.status = members.status ?? null;
     this.detail = detail;
-    this.hint = members.hint ?? null;
+    this.hint = hint;
     this.at = at;
     this.taskError = members.taskError ?? null;
     this.retryAfterMs = finite(members.retryAfterMs);
@@ -79,6 +77,13 @@ export class CaissonError extends Error {
     this.run = members.run ?? null;
     Object.defineProperty(this, "record", { value: members.record ?? null });
   }
+}
+
+/** Returns all that a program shows which prints only the message: what went wrong, its position, and what to do. */
+function messageOf(detail: string, hint: string | null, at: ErrorPosition | null): string {
+  // A detail of several lines shows the position.
+  const position = at && !detail.includes("\n") ? ` (${at.file}:${at.line}:${at.column})` : "";
+  return `${detail}${position}${hint === null ? "" : `\n${hint}`}`;
 }
 
 /** A time that is not a number, of something else than caisson, would end the waits of `retry` and their bound. */

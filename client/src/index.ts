@@ -2,6 +2,7 @@ export type * from "./api-types.ts";
 export { Caisson, type UsageCsv } from "./caisson.ts";
 export { CaissonError, type ClientErrorCode, type ErrorCode, type ErrorPosition, type TaskError } from "./error.ts";
 export type { ContainerEvent, FollowOptions } from "./follow.ts";
+export type { OnHint } from "./hint-notice.ts";
 export type { List } from "./list.ts";
 export type { WarmOptions } from "./resources/packages.ts";
 export type { ChangeOptions, TaskVersion } from "./resources/tasks.ts";

@@ -46,9 +46,13 @@ export class List<Entry, Page extends { readonly next: string | null }> implemen
   }
 }
 
-// Not a member of the class, whose type would then permit `for (const entry of list)`. `Array.from(list)` would be empty.
-Object.defineProperty(List.prototype, Symbol.iterator, {
-  value: (): never => {
-    throw new TypeError(`a list comes in pages: ${HOW}`);
-  },
-});
+/** What an array has, and what a page has. Of a list they would be undefined, or "not a function". */
+const OTHERS =
+  "length map filter forEach find findIndex some every reduce flatMap slice at includes concat sort toArray tasks runs tokens containers entries next";
+
+const refuse = (): never => {
+  throw new TypeError(`a list comes in pages: ${HOW}`);
+};
+// Not members of the class, whose type would then permit `for (const entry of list)`. `Array.from(list)` would be empty.
+Object.defineProperty(List.prototype, Symbol.iterator, { value: refuse });
+for (const name of OTHERS.split(" ")) Object.defineProperty(List.prototype, name, { get: refuse });

@@ -4,6 +4,7 @@ import { errorOfRecord } from "./error.ts";
 import { readEvents } from "./event-stream.ts";
 import { valueOf } from "./result.ts";
 import { type RecordOptions, runRequest, type Source } from "./run-request.ts";
+import { withTaskHint } from "./task-hint.ts";
 import type { Parameters, Transport } from "./transport.ts";
 
 /** A line of the console. */
@@ -30,7 +31,7 @@ export async function* streamRun<T>(
     for await (const { name, data } of readEvents(response.body!)) {
       if (name === "console") yield { type: "console", ...(JSON.parse(data) as ConsoleLine) };
       if (name !== "record") continue;
-      const record = JSON.parse(data) as AnsweredRunRecord;
+      const record = withTaskHint(JSON.parse(data) as AnsweredRunRecord, container, source);
       yield outcomeOf<T>(record);
       yield { type: "record", record };
       return;

@@ -1,6 +1,7 @@
 import type { Routes } from "./api-types.ts";
 import { errorOfAnswer } from "./error-of-answer.ts";
 import { CaissonError, errorOfFailure } from "./error.ts";
+import type { OnHint } from "./hint-notice.ts";
 import { mustBeJson, mustBeObject, mustBeOptions, mustBeToken, readUrl } from "./options.ts";
 import { readJson, readText } from "./read-json.ts";
 import { type RetryOptions, retryWhenLimited } from "./retry.ts";
@@ -15,6 +16,11 @@ export interface CaissonOptions {
   readonly token?: Token | undefined;
   /** Whether requests wait when a limit is used up. By default they do not. */
   readonly retry?: RetryOptions | undefined;
+  /**
+   * Receives the hint of a run that succeeded, such as one whose code has no `return`. By default, `run` prints each hint
+   * once as a warning.
+   */
+  readonly onHint?: OnHint | undefined;
   /** Replaces the `fetch` of the platform. */
   readonly fetch?: typeof fetch | undefined;
 }
@@ -59,7 +65,11 @@ export class Transport {
   readonly #fetch: typeof fetch;
 
   constructor(options: CaissonOptions) {
-    mustBeOptions(options, "url token retry fetch", 'new Caisson({ url: "https://caisson.example.com", token })');
+    mustBeOptions(
+      options,
+      "url token retry onHint fetch",
+      'new Caisson({ url: "https://caisson.example.com", token })',
+    );
     const { url, token, retry, fetch: own } = options;
     mustBeRetry(retry);
     this.#url = readUrl(url);

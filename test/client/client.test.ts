@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { inspect } from "node:util";
 
 import { Caisson, CaissonError, type ErrorCode, type RunEvent } from "../../client/src/index.ts";
 import { type CodeServer, serveCode } from "../contract/code-server.ts";
@@ -110,7 +111,7 @@ describe("run", () => {
     const error = await failure(caisson.run("demo", code, { file: "order.js" }), "task_threw");
     assert.partialDeepStrictEqual(error.at, { file: "order.js", line: 2, column: 6 });
     assert.match(error.at!.frame!, /> 2 \| null\.foo/);
-    assert.equal(error.message, "TypeError: Cannot read properties of null (reading 'foo') (order.js:2:6)");
+    assert.match(error.message, /^TypeError: Cannot read properties of null \(reading 'foo'\) \(order\.js:2:6\)\n./);
     assert.equal(error.taskError?.name, "TypeError");
     assert.match(error.taskError.stack!, /order\.js:2:6/);
     assert.match(error.stack!, /client\.test\.ts/, "the stack of the caller");
@@ -119,9 +120,41 @@ describe("run", () => {
     assert.ok(!Object.keys(error).includes("record"));
     const syntax = await failure(caisson.run("demo", "return {"), "code_syntax");
     assert.deepEqual([syntax.taskError, syntax.at!.line], [null, 1]);
-    assert.match(syntax.message, /\(line 1, column 9\)\n {2}return \{\n {10}\^$/);
+    assert.match(syntax.message, /\(line 1, column 9\)\n {2}return \{\n {10}\^\n./);
     const hinted = await failure(caisson.run("demo", "require('lodahs')"), "module_missing");
-    assert.ok(hinted.hint);
+    assert.ok(hinted.message.endsWith(`\n${hinted.hint}`) && hinted.stack!.includes(hinted.hint!));
+  });
+
+  it("of the name of a task names the form that runs the task", async () => {
+    for (const name of ["total", "send-invoice"]) {
+      const hint = `The code is only a name. To run a named task, write run("shop", { task: "${name}" }).`;
+      assert.equal((await failure(caisson.run("shop", name), "task_threw")).hint, hint);
+      const [, { record }] = (await collect(caisson.stream("shop", name))) as [unknown, RunEvent & { type: "record" }];
+      assert.equal(record.error?.hint, hint);
+    }
+    const other = await failure(caisson.run("shop", "return total"), "task_threw");
+    assert.match(other.hint!, /declares total/);
+  });
+
+  it("that succeeds gives its hint to onHint, and otherwise prints each hint once", async ({ mock }) => {
+    const code = "const a = 6;\na * 7";
+    const heard: unknown[] = [];
+    const heeding = new Caisson({
+      url: service.url,
+      token: service.admin,
+      onHint: (hint, { status }) => heard.push(hint, status),
+    });
+    const warn = mock.method(console, "warn", () => {});
+    assert.equal(await heeding.run("demo", code), null);
+    assert.match(heard[0] as string, /put return before its last statement, in line 2/);
+    assert.deepEqual([heard[1], warn.mock.callCount()], ["ok", 0]);
+    const client = new Caisson({ url: service.url, token: service.admin });
+    for (let n = 0; n < 2; n++) await client.run("demo", code);
+    await client.run("demo", "return 1");
+    assert.deepEqual(
+      warn.mock.calls.map(({ arguments: texts }) => texts as unknown[]),
+      [[`caisson: ${String(heard[0])}`]],
+    );
   });
 
   it("throws when the time of the run is over", async () => {
@@ -196,7 +229,8 @@ describe("a request", () => {
     const made: [options: unknown, said: RegExp][] = [
       [undefined, /the options must be an object: new Caisson\(\{ url: /],
       [service.url, /the options must be an object: new Caisson\(\{ url: /],
-      [{ baseUrl: service.url }, /there is no option baseUrl; the options are url, token, retry, fetch/],
+      [{ baseUrl: service.url }, /there is no option baseUrl; the options are url, token, retry, onHint, fetch/],
+      [{ url: service.url, onHint: true }, /^onHint must be a function, such as/],
       [{ token: "a" }, /url must be the http or https address .* such as "https:\/\/.*", not undefined/],
       [{ url: "127.0.0.1:7070" }, /url must be the http or https address .*, not "127\.0\.0\.1:7070"/],
       [{ url: service.url, token: "Bearer eyJ" }, /leave Bearer out/],
@@ -271,7 +305,14 @@ describe("a request", () => {
     for (const [called, message] of others) {
       await assert.rejects(async () => called(), { name: "TypeError", message });
     }
-    assert.match(caisson.tasks.list("a").hint, /for await/);
+    const list = caisson.tasks.list("a");
+    assert.match(list.hint, /for await/);
+    assert.match(inspect(list), /for await/);
+    for (const name of ["map", "length", "filter", "forEach", "tasks"])
+      assert.throws(
+        () => (list as unknown as Record<string, unknown>)[name],
+        /^TypeError: a list comes in pages: use for await/,
+      );
     // A date has its own JSON.
     assert.equal(await caisson.run("a", "context.body.at", { data: { at: new Date(0) } }), "1970-01-01T00:00:00.000Z");
     const late = new Caisson({ url: service.url, token: () => "bearer eyJ" });

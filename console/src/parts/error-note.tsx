@@ -20,6 +20,5 @@ export function ErrorNote({ error, onRetry }: { readonly error: Error; readonly 
 
 /** Returns the text of an error for a reader. */
 export function sentence(error: Error): string {
-  if (!(error instanceof CaissonError)) return error.message;
-  return error.status === null && error.code !== null ? error.message : (error.detail ?? error.message);
+  return error instanceof CaissonError ? error.detail : error.message;
 }
