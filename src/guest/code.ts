@@ -13,6 +13,7 @@ import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { betterHint, emptyHint, type EmptyResult } from "./empty-result.ts";
 import { CodeFault, isModuleLoadFault, threwFault } from "./faults.ts";
+import { misreadHint } from "./misread-hints.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { packagesOf, type Packages } from "./packages.ts";
@@ -137,11 +138,12 @@ export class Code {
       absentHint(main, located, run) ??
       promiseHint(main, located) ??
       stdinHint(main, fault) ??
+      misreadHint(main, fault) ??
       fault.hint ??
       this.#shape?.hintOf?.(fault) ??
       contextHint(main, fault) ??
       fileNameHint(main) ??
-      sourceHint(main, located, isText(run));
+      sourceHint(main, located, run);
     return hint === undefined ? located : { ...located, hint };
   }
 
@@ -281,10 +283,6 @@ export class Code {
 }
 
 const NONE = new Uint8Array();
-
-function isText(run: Run): boolean {
-  return typeof run.request().body === "string";
-}
 
 function runShape(shape: Shape, run: Run): void {
   if (run.isPreflight && shape.answersBy !== "fetch") run.result("null");

@@ -86,6 +86,22 @@ const HINTS: readonly ErrorHint[] = [
     hint: "A function calls itself without end: return from it before the next call, at some depth.",
   },
   {
+    pattern: /\.items is not a function\b/,
+    hint: "JavaScript has no items: Object.entries(value) has the names and the values of an object.",
+  },
+  {
+    pattern: /\.(?:entries|keys|values) is not a function\b/,
+    hint: "An object has no such function: write Object.keys(value), Object.values(value) or Object.entries(value).",
+  },
+  {
+    pattern: /^The "callback" argument must be of type function\. Received type number/,
+    hint: "A timer takes a function first. To wait, write await new Promise((resolve) => setTimeout(resolve, ms)).",
+  },
+  {
+    pattern: /^["'`].{0,16}["'`]\.join is not a function$/,
+    hint: 'join is a function of the list, and not of the text between its items: write list.join(",").',
+  },
+  {
     pattern: / is not iterable$/,
     hint: "for ... of, spread and destructuring take a list. For the members of an object, use Object.entries(object).",
   },
@@ -125,7 +141,7 @@ const HINTS: readonly ErrorHint[] = [
     hint: "The value is undefined. A request without data has no context.body; with data, it is parsed already: leave JSON.parse out.",
   },
   {
-    pattern: / is not valid JSON$|^Expected .* in JSON at position /,
+    pattern: / is not valid JSON$|\bin JSON at position \d/,
     hint: "The parsed text is not JSON. For an answer of fetch, await response.text() shows it.",
   },
   {

@@ -158,11 +158,24 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
       ? `Nothing opens this ${rest[0]}.`
       : `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
   }
+  const quote = quoteHint(rest, at, last);
+  if (quote !== null) return quote;
   const separator = separatorHint(rest, last, inner, tokens);
   if (separator !== null) return separator;
   if (word === "yield" || last?.text === "yield")
     return "yield is valid only in a function*, such as function* numbers() { yield 1 }.";
   return undefined;
+}
+
+/** Returns the hint for a text that ends at a quote inside of it, because a word touches the quote; or null. */
+function quoteHint(rest: string, at: number, last: Token | undefined): string | null {
+  const quote = last?.kind === "value" ? last.text[last.text.length - 1]! : "";
+  if (!/^["'`]$/.test(quote) || last!.at + last!.text.length !== at || STATEMENT.test(rest)) return null;
+  const word = /^[A-Za-z_$][\w$]{0,40}/.exec(rest)?.[0];
+  if (word === undefined) return null;
+  const other =
+    quote === "'" ? ", or put the text in double quotes" : quote === '"' ? ", or put the text in single quotes" : "";
+  return `The ${quote} before ${word} ends the text: write \\${quote} inside of it${other}.`;
 }
 
 /** Returns the hint for a mistake in one kind of statement or expression, which the tokens before it show, or null. */

@@ -2,6 +2,8 @@ import { builtinModules } from "node:module";
 
 import type { FaultMessage } from "../wire/messages.ts";
 import { packageSpecifier } from "../wire/npm-specifiers.ts";
+import { distance } from "./distance.ts";
+import { popularNear, replacedHint } from "./known-packages.ts";
 
 const { stringify } = JSON;
 
@@ -70,14 +72,21 @@ export class MissingModule extends Error {
       if (packageSpecifier(this.#available[index]!)?.name !== name) continue;
       return `The code has the package ${name}, and not "${entry}". Check the name, and write it as a text in the code: a computed name is not found before the run.`;
     }
-    const packages = stringify({ [name]: range === "" ? "*" : range });
-    return `Add "packages": ${packages} to the request, or import "npm:${entry}". If the package is not permitted here, bundle the code: \`caisson run --bundle task.ts\`.`;
+    const other = replacedHint(entry);
+    if (other !== undefined) return other;
+    const near = popularNear(name);
+    if (near !== null) return `Did you mean ${near}? ${adds(near, "*", near)}`;
+    return adds(name, range === "" ? "*" : range, entry);
   }
 
   /** A module of a similar name, or null. */
   get similar(): string | null {
     return this.#similar;
   }
+}
+
+function adds(name: string, range: string, entry: string): string {
+  return `Add "packages": ${stringify({ [name]: range })} to the request, or import "npm:${entry}". If the package is not permitted here, bundle the code: \`caisson run --bundle task.ts\`.`;
 }
 
 /** Returns the hint for a range in a specifier without `npm:`, such as `zod@4`; otherwise undefined. */
@@ -134,23 +143,4 @@ function similarTo(specifier: string, available: readonly string[]): string | nu
     best = isOwn || index >= builtinModules.length ? candidate : `node:${other}`;
   }
   return best;
-}
-
-/** Returns the number of characters to insert, delete, replace or swap with their neighbour. */
-export function distance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row += 1) {
-    const next = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const differs = a[row - 1] === b[column - 1] ? 0 : 1;
-      let least = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + differs);
-      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (isSwapped) least = Math.min(least, before[column - 2]! + 1);
-      next[column] = least;
-    }
-    before = last;
-    last = next;
-  }
-  return last[b.length]!;
 }

@@ -1,4 +1,4 @@
-import { distance } from "./missing-module.ts";
+import { distance } from "./distance.ts";
 
 /** The names that are compared with a wrong one. */
 const MAX_NAMES = 1_000;

@@ -21,6 +21,8 @@ const TAKEN = new RegExp(
 );
 const CALLBACK =
   "The callback of then returns nothing: put return before its last value, between the braces, or leave the braces out.";
+/** A pattern of a list, or a loop, that is given the promise of several others. */
+const UNAWAITED_LIST = /(?:\]\s*=|\bof|\.\.\.)\s*Promise\s*\.\s*(all|allSettled|race|any)\s*\(/;
 /** Functions of node:fs/promises. */
 const OF_FILES = /^(?:readFile|writeFile|readdir|stat|mkdir|access|unlink|rm)$/;
 
@@ -65,6 +67,10 @@ function ofVariable(text: string, { message }: ErrorMessage): string | undefined
   const variable = (NO_LIST.exec(message) ?? NO_FUNCTION.exec(message))?.[1];
   const call = variable === undefined ? null : promiseOf(withoutTexts(text), variable, /\bpromises\b/.test(text));
   if (call !== null) return `${variable} is a promise: put await before ${call}(...), where ${variable} is declared.`;
+  if (/ is not iterable\b/.test(message)) {
+    const of = UNAWAITED_LIST.exec(withoutTexts(text))?.[1];
+    if (of !== undefined) return `Promise.${of}(...) returns a promise: put await before Promise.${of}(...).`;
+  }
   const used = / is not iterable$|^Spread syntax/.test(message) ? usedPromise(text) : null;
   return used === null ? undefined : `${used}(...) returns a promise: put await before ${used}(...).`;
 }

@@ -1,13 +1,13 @@
 import { absentText } from "../wire/absent-text.ts";
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { noMemberHint } from "./context-hints.ts";
-import { distance } from "./missing-module.ts";
+import { distance } from "./distance.ts";
+import { GLOBALS, nameHint, namesIn } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";
+import type { Run } from "./run.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
-/** The names of a text that are compared with a wrong one. */
-const MAX_NAMES = 1_000;
 /** The part of a line in front of a position in which an expression is looked for. */
 const MAX_EXPRESSION = 120;
 
@@ -15,20 +15,9 @@ const EVALUATES = /(?<![\w$.])(?:eval|Function)\(/;
 /** V8's messages for code. Its messages for JSON and for patterns begin with other words, or name JSON. */
 const OF_PARSER = /^(?:Unexpected|Invalid or unexpected|missing |Missing |Illegal |Identifier )(?!.* JSON\b)/;
 const OF_EVAL = "The text that the code gives to eval or Function does not parse. The code itself does.";
-const NOT_DEFINED = /^([A-Za-z_$][\w$]*) is not defined$/;
 const NO_FUNCTION = /^(.{1,200}?)\.([A-Za-z_$][\w$]*) is not a function$/s;
 const NO_OBJECT = /^Cannot (?:read|set) properties of (undefined|null) \((?:reading|setting) '(.{1,64})'\)$/;
 const NO_PARTS = /^Cannot destructure property '(.{1,64})' of '(.{1,100})' as it is (undefined|null)\.$/s;
-const SHELL = /^\s*(?:ls|cd|cat|pwd|mkdir|rm|cp|mv|node|python3?|whoami|env)(?:[ \t]+[\w./~-]+)*\s*$/;
-const WORD = /[A-Za-z_$][\w$]*/g;
-/** Modules of Node whose name is no usual name of a variable. Other runtimes have some of them as globals. */
-const MODULES = /^(?:fs|path|os|util|http|https|zlib|net|dns|tls|assert|child_process|readline|querystring|vm)$/;
-
-/** Names of the language and of Node that are often misspelt. */
-const GLOBALS =
-  "console fetch JSON Math Object Array Promise String Number Boolean Date Map Set RegExp Error URL URLSearchParams Response Request Headers Buffer process crypto require module exports setTimeout setInterval clearTimeout structuredClone context undefined return function async await const let typeof".split(
-    " ",
-  );
 const { getOwnPropertyNames, hasOwn: isOwn } = Object;
 const OWNERS = [
   Array.prototype,
@@ -77,36 +66,22 @@ const KINDS: readonly { prototype: object; hint: string }[] = [
  * value that is not there. Never throws.
  *
  * @param fault with its position in the text
- * @param hasText whether the body of the request is a text
  */
-export function sourceHint(text: string, { code, error, at }: FaultMessage, hasText: boolean): string | undefined {
+export function sourceHint(text: string, { code, error, at }: FaultMessage, run: Run): string | undefined {
   try {
     if (code !== "task_threw" || !error || text.length > MAX_CHARACTERS) return undefined;
     if (error.message === "" && error.stack !== undefined) return "The error has no message: write new Error(text).";
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
     const before = at ? line.slice(Math.max(0, at.column - 1 - MAX_EXPRESSION), at.column - 1) : "";
-    if (error.name === "ReferenceError") return ofName(text, error);
+    if (error.name === "ReferenceError") return nameHint(text, error.message, run);
     if (error.name === "SyntaxError")
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(text, error, before, hasText ? parameterOf(text) : null);
+    return ofFunction(text, error) ?? ofMissing(text, error, before, hasText(run) ? parameterOf(text) : null);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
-}
-
-function ofName(text: string, { message }: ErrorMessage): string | undefined {
-  const name = NOT_DEFINED.exec(message)?.[1];
-  if (name === undefined) return undefined;
-  if (SHELL.test(text)) return "The text looks like a command of a shell. Only JavaScript and TypeScript run here.";
-  if (MODULES.test(name) && new RegExp(String.raw`(?<![\w$.])${name}\s*\.\s*\w`).test(text))
-    return `${name} is a module of Node: write const ${name} = require("node:${name}"), or import ${name} from "node:${name}" in an ES module.`;
-  // A name with another first letter is seldom a misspelling: path is not Math.
-  const globals = GLOBALS.filter((each) => each[0]!.toLowerCase() === name[0]!.toLowerCase());
-  const near = nearName(name, globals) ?? nearName(name, namesIn(text));
-  if (near !== null) return `Did you mean ${near}?`;
-  return `Nothing declares ${name}: declare it with const or let, import it, or correct the name.`;
 }
 
 function ofFunction(text: string, { message }: ErrorMessage): string | undefined {
@@ -147,6 +122,10 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
 }
 
+function hasText(run: Run): boolean {
+  return typeof run.request().body === "string";
+}
+
 /** Returns the names of the context: `context`, `ctx` and the only parameter of a function that is the code. */
 function parameterOf(text: string): readonly string[] {
   const [, bare, inBrackets] =
@@ -168,7 +147,7 @@ function ofMissing(
   const what = whole ?? expressionIn(before);
   const is = kind ?? partKind;
   if (is === undefined) return undefined;
-  const last = /\.([A-Za-z_$][\w$]{0,63})\s*\??\.\s*$/.exec(before)?.[1];
+  const last = /\.([A-Za-z_$][\w$]{0,63})\s*\??\.\s*$/.exec(before)?.[1] ?? memberOf(text, what);
   const near = last === undefined || whole !== undefined || is === "null" ? "" : nearMember(last, text);
   if (near !== "") return `The value has no ${last}: did you mean ${near.slice(1)}?`;
   const lacking = ofRequest(before, what, is);
@@ -184,6 +163,13 @@ function ofMissing(
   if (data !== undefined) return data;
   const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
   return `${what} is ${is} here: test it first${access}.`;
+}
+
+/** Returns the member that the declaration of a variable reads, as in `const name = user.nmae`. */
+function memberOf(text: string, variable: string | null): string | undefined {
+  if (variable === null || !/^[A-Za-z_$][\w$]*$/.test(variable)) return undefined;
+  const declared = String.raw`\b(?:const|let|var)\s+${escaped(variable)}\s*=\s*(?:await\s+)?[A-Za-z_$][\w$.]*\.([A-Za-z_$][\w$]{0,63})\s*(?:[;\n]|$)`;
+  return new RegExp(declared).exec(text)?.[1];
 }
 
 /** Returns the hint for a part of a Request of fetch handlers that is absent, or for a variable of a bundler. */
@@ -230,15 +216,6 @@ function expressionIn(before: string): string | null {
       before,
     )?.[1] ?? null
   );
-}
-
-function namesIn(text: string): string[] {
-  const names: string[] = [];
-  const words = new RegExp(WORD.source, "g");
-  for (let found = words.exec(text); found && names.length < MAX_NAMES; found = words.exec(text)) {
-    if (!names.includes(found[0])) names[names.length] = found[0];
-  }
-  return names;
 }
 
 /** Returns the step to the member of a value that a name probably is a misspelling of, or an empty text. Never throws. */

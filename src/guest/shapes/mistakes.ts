@@ -71,8 +71,37 @@ function hintOf(fn: Submitted, message: string): string | undefined {
     if (RESPONSE_NAMES.includes(second))
       return names.length === 2 ? (OF_EXPRESS.test(message) ? NO_RESPONSE : TWO) : ORDER;
   }
+  const called = CALLED.exec(message);
+  if (called && called[1] === first && isOnly(source, first)) return contextCall(first, called[2]!);
   return RESPONSE_NAMES.includes(third) && OF_EXPRESS.test(message) ? EXPRESS_MEMBER : undefined;
 }
+
+/** Whether a name is only that of the first parameter, and nothing in the function gives it another value. */
+function isOnly(source: string, name: string): boolean {
+  const own = name.replaceAll("$", "\\$");
+  const given = new RegExp(
+    String.raw`(?<![\w$.])${own}\s*(?:=(?![=>])|[-+*/|&?]+=)|(?<![\w$.])(?:const|let|var|function|class)\s+${own}\b`,
+  );
+  const asParameter = source.match(new RegExp(String.raw`(?<![\w$.])${own}\s*(?:=>|,[^()]*\)\s*=>|\)\s*=>)`, "g"));
+  return !given.test(source) && (asParameter?.length ?? 0) <= 1;
+}
+
+/** Returns the hint for a function that calls a method of its first parameter, as of a value of the request. */
+function contextCall(name: string, method: string): string {
+  if (name === "data" && LIST.test(method))
+    return "The first parameter is the context, and not data: write (context) => ..., and read context.body, which is the list.";
+  if (/^(?:data|body|query|headers|params|secrets)$/.test(name))
+    return `The first parameter is the context, and not ${name}: write (context) => ..., and read context.${name}.`;
+  if (GENERAL.test(name))
+    return `${name === "context" ? "The parameter" : name} is the context, which has no ${method}: ${name}.body is the parsed body, and ${name}.data has its members and the query.`;
+  return `${name} is the context, and no value of the request: write (context) => ..., and read context.data.${name}.`;
+}
+
+/** Names of a first parameter that stand for all that a function receives. */
+const GENERAL =
+  /^(?:c|ctx|context|e|event|ev|evt|r|req|request|input|inputs|args?|arg|o|obj|opts|options|props|payload|msg|message|x|_)$/;
+const LIST = /^(?:map|filter|forEach|reduce|find|some|every|sort|slice|join)$/;
+const CALLED = /^([A-Za-z_$][\w$]{0,63})\.([A-Za-z_$][\w$]{0,63}) is not a function\b/;
 
 /** Whether a message is about calling this name, or a member of it. */
 function isCall(message: string, name: string): boolean {
