@@ -10,6 +10,7 @@ import { uncurry } from "./uncurry.ts";
 const allocUnsafe = Buffer.allocUnsafe.bind(Buffer);
 const byteLength = Buffer.byteLength.bind(Buffer);
 const concat = Buffer.concat.bind(Buffer);
+const { max } = Math;
 const prototype: Buffer = Buffer.prototype;
 const copy = uncurry(prototype, "copy");
 const readUInt32LE = uncurry(prototype, "readUInt32LE");
@@ -20,7 +21,8 @@ const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
 /** Runs after all promises that this event settles. Their frames are written in this turn of the event loop, not in the next. */
 const later = process.nextTick.bind(process);
 
-const HEADER_BYTES = 9;
+/** The bytes before the payload. */
+export const HEADER_BYTES = 9;
 const COUNTED_HEADER_BYTES = 5;
 const EMPTY = Buffer.alloc(0);
 
@@ -40,11 +42,12 @@ export class FrameReader {
   /** A buffer whose first `#partialBytes` are the start of an incomplete frame. */
   #partial: Buffer = EMPTY;
   #partialBytes = 0;
+  /** The bytes of the incomplete frame, or of its header until the header is there. */
   #neededBytes = 0;
 
   /**
    * @param maxPayloadBytes The payload limit of all frames, or a function that returns the limit of a type.
-   * @param isTrusted Whether the peer sends what it announces. Then a long frame is copied once.
+   * @param isTrusted Whether the peer sends what it announces. Then a long frame is stored once.
    */
   constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame, isTrusted: boolean = false) {
     this.#isTrusted = isTrusted;
@@ -52,32 +55,70 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
+  /**
+   * Returns the memory in which the incomplete frame goes on, for a reader of the stream that can write there; null if fewer bytes than
+   * `leastBytes` are missing. Without it, each byte of a long frame would be written to two places.
+   */
+  rest(leastBytes: number): Buffer | null {
+    const end = this.#neededBytes;
+    const isThere = this.#partialBytes > 0 && end <= this.#partial.length && end - this.#partialBytes >= leastBytes;
+    return isThere ? subarray(this.#partial, this.#partialBytes, end) : null;
+  }
+
+  /** Goes on after bytes were written to the start of what `rest` returned. @throws {FrameError} when a length is impossible. */
+  written(bytes: number): void {
+    this.#partialBytes += bytes;
+    this.#deliverPartial();
+  }
+
   /** @throws {FrameError} when a length is impossible. */
   push(chunk: Buffer): void {
-    if (this.#partialBytes > 0) {
-      this.#append(chunk);
-      if (this.#partialBytes < this.#neededBytes) return;
-      chunk = subarray(this.#partial, 0, this.#partialBytes);
-      this.#partial = EMPTY;
-      this.#partialBytes = 0;
-    }
     let at = 0;
-    this.#neededBytes = HEADER_BYTES;
+    while (this.#partialBytes > 0) {
+      const missingEnd = at + this.#neededBytes - this.#partialBytes;
+      const end = missingEnd < chunk.length ? missingEnd : chunk.length;
+      this.#append(subarray(chunk, at, end));
+      at = end;
+      this.#deliverPartial();
+      if (at === chunk.length) return;
+    }
     while (chunk.length - at >= HEADER_BYTES) {
-      const payloadBytes = readUInt32LE(chunk, at) - COUNTED_HEADER_BYTES;
-      const maxBytes = this.#maxPayloadBytes(chunk[at + 4]!);
-      if (payloadBytes < 0 || payloadBytes > maxBytes) {
-        throw new FrameError(`a frame has ${payloadBytes} bytes; 0 to ${maxBytes} are allowed`);
-      }
-      const end = at + HEADER_BYTES + payloadBytes;
+      const end = at + this.#frameBytes(chunk, at);
       if (end > chunk.length) {
         this.#neededBytes = end - at;
-        break;
+        return this.#append(subarray(chunk, at));
       }
-      this.#onFrame(chunk[at + 4]!, readUInt32LE(chunk, at + 5), subarray(chunk, at + HEADER_BYTES, end));
+      this.#deliver(chunk, at, end);
       at = end;
     }
+    this.#neededBytes = HEADER_BYTES;
     if (at < chunk.length) this.#append(subarray(chunk, at));
+  }
+
+  /** Delivers the incomplete frame if it is complete now. */
+  #deliverPartial(): void {
+    if (this.#partialBytes < this.#neededBytes) return;
+    // After a header of an empty frame, nothing is missing.
+    this.#neededBytes = this.#frameBytes(this.#partial, 0);
+    if (this.#partialBytes < this.#neededBytes) return;
+    const frame = this.#partial;
+    this.#partial = EMPTY;
+    this.#partialBytes = 0;
+    this.#deliver(frame, 0, this.#neededBytes);
+  }
+
+  /** Returns the bytes of a frame whose header is there. */
+  #frameBytes(chunk: Buffer, at: number): number {
+    const payloadBytes = readUInt32LE(chunk, at) - COUNTED_HEADER_BYTES;
+    const maxBytes = this.#maxPayloadBytes(chunk[at + 4]!);
+    if (payloadBytes < 0 || payloadBytes > maxBytes) {
+      throw new FrameError(`a frame has ${payloadBytes} bytes; 0 to ${maxBytes} are allowed`);
+    }
+    return HEADER_BYTES + payloadBytes;
+  }
+
+  #deliver(chunk: Buffer, at: number, end: number): void {
+    this.#onFrame(chunk[at + 4]!, readUInt32LE(chunk, at + 5), subarray(chunk, at + HEADER_BYTES, end));
   }
 
   /** Doubles the buffer when it is full, so that a frame sent byte by byte takes linear time and no object per byte. */
@@ -85,7 +126,7 @@ export class FrameReader {
     const needed = this.#partialBytes + chunk.length;
     if (needed > this.#partial.length) {
       const announced = this.#isTrusted ? this.#neededBytes : 0;
-      const larger = allocUnsafe(Math.max(needed, announced, 2 * this.#partial.length));
+      const larger = allocUnsafe(max(needed, announced, 2 * this.#partial.length));
       copy(this.#partial, larger, 0, 0, this.#partialBytes);
       this.#partial = larger;
     }

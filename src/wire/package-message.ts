@@ -1,11 +1,14 @@
+import { HEADER_BYTES } from "./frames.ts";
 import { uncurry } from "./uncurry.ts";
 
 // Saved now: in the guest, a task may replace the originals, and later packages must still be decoded correctly.
 const prototype: Buffer = Buffer.prototype;
 const readUInt32LE = uncurry(prototype, "readUInt32LE");
 const subarray = uncurry(prototype, "subarray");
+const { ceil } = Math;
 
 const LENGTH_BYTES = 4;
+const CACHE_ALIGNMENT = 8;
 /** The script of an artefact gives a function, which evaluates the artefact as a CommonJS module. */
 export const SCRIPT_HEAD = "(function (module, exports, require) {";
 export const SCRIPT_TAIL = "\n})";
@@ -32,9 +35,12 @@ const tail = Buffer.from(SCRIPT_TAIL);
  */
 export function encodePackages(artefact: Buffer, cache: Buffer | null): Buffer[] {
   const first = Buffer.allocUnsafe(LENGTH_BYTES + head.length);
-  first.writeUInt32LE(head.length + artefact.length + tail.length);
+  const scriptBytes = head.length + artefact.length + tail.length;
+  first.writeUInt32LE(scriptBytes);
   head.copy(first, LENGTH_BYTES);
-  return cache ? [first, artefact, tail, cache] : [first, artefact, tail];
+  if (!cache) return [first, artefact, tail];
+  const end = LENGTH_BYTES + scriptBytes;
+  return [first, artefact, Buffer.concat([tail, Buffer.alloc(cacheStart(end) - end)]), cache];
 }
 
 /** Decodes the payload of a `packages` frame. Both results are views of it. */
@@ -42,6 +48,11 @@ export function decodePackages(payload: Buffer): { readonly script: Buffer; read
   const end = LENGTH_BYTES + readUInt32LE(payload, 0);
   return {
     script: subarray(payload, LENGTH_BYTES, end),
-    cache: end < payload.length ? subarray(payload, end) : null,
+    cache: end < payload.length ? subarray(payload, cacheStart(end)) : null,
   };
+}
+
+/** Returns where the cache starts behind a script: V8 copies a cache whose place in the frame is not a multiple of this. */
+function cacheStart(scriptEnd: number): number {
+  return ceil((HEADER_BYTES + scriptEnd) / CACHE_ALIGNMENT) * CACHE_ALIGNMENT - HEADER_BYTES;
 }

@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 
 import { type Code, codeOf, CodeTable } from "../../../src/containers/guest/code-table.ts";
 import { decodeCode } from "../../../src/wire/code-message.ts";
+import { HEADER_BYTES } from "../../../src/wire/frames.ts";
 import { TO_GUEST } from "../../../src/wire/messages.ts";
 import { decodePackages, SCRIPT_HEAD, SCRIPT_TAIL } from "../../../src/wire/package-message.ts";
 
@@ -159,6 +160,8 @@ describe("the packages that a guest holds", () => {
     assert.equal(head!.readUInt32LE(0), 5 + payload.length);
     const { script, cache: sent } = decodePackages(payload);
     assert.deepEqual([script, sent], [Buffer.from(`${SCRIPT_HEAD}\0${SCRIPT_TAIL}`), cache]);
+    // V8 would copy it from any other place.
+    assert.equal((HEADER_BYTES + sent!.byteOffset - payload.byteOffset) % 8, 0);
     const named = pushed.slice(1).map(([frame]) => decodeCode(frame!.subarray(9)).packagesId);
     assert.deepEqual(named, [1, 1]);
   });
