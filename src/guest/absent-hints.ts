@@ -1,8 +1,9 @@
-import { type AbsentSource, absentText } from "../wire/absent-text.ts";
+import { type AbsentSource, absentText, elsewhereText } from "../wire/absent-text.ts";
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { absentReads } from "./absent-reads.ts";
 import type { Emptied } from "./emptied.ts";
 import type { MemberRead } from "./member-reads.ts";
+import { type RunValue, runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
 
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
@@ -27,7 +28,10 @@ export function absentHint(text: string, { code, error, at }: FaultMessage, run:
     if (absent.length === 0) return undefined;
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
     const cause = causeOf(error, absent, line, text);
-    return cause && absentText(cause.source, cause.name);
+    const found = cause && elsewhere(cause, run);
+    if (found) return elsewhereText(cause.source, cause.name, found.part, found.name);
+    // Another hint names the members that a context has.
+    return cause && cause.source !== "context" ? absentText(cause.source, cause.name) : undefined;
   } catch {
     // A task has replaced a method of texts, lists or patterns.
     return undefined;
@@ -89,11 +93,42 @@ export function absentResult(text: string, run: Run, kind: EmptyKind): Emptied |
       (read) =>
         (kind === "nothing" && read.source === "env") || hasWord(ends, read.name) || hasWord(ends, read.variable),
     );
-    return cause ? { hint: "absent", path: `.${cause.source}.${cause.name}` } : null;
+    return cause ? absentAs(cause, elsewhere(cause, run)) : null;
   } catch {
     // A task has replaced a method of texts, lists or patterns.
     return null;
   }
+}
+
+/**
+ * Returns the hint for a value that the run does not have, and that a member of the result probably was made of: no context has it,
+ * or the run has it elsewhere. Other values may be absent on purpose. Never throws.
+ */
+export function absentMember(text: string, run: Run): Emptied | null {
+  try {
+    const absent = absentReads(text, run);
+    for (let index = 0; index < absent.length; index += 1) {
+      const read = absent[index]!;
+      const found = read.isTested ? null : elsewhere(read, run);
+      if (found || (read.source === "context" && !read.isTested)) return absentAs(read, found);
+    }
+    return null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
+}
+
+function absentAs({ source, name }: MemberRead, found: RunValue | null): Emptied {
+  const more = found === null ? "" : `.${found.part}.${found.name}`;
+  return { hint: "absent", path: `.${source}.${name}${more}` };
+}
+
+/** Returns where else a run has a value. A secret, a variable and a binding have their exact name. */
+function elsewhere({ source, name }: MemberRead, run: Run): RunValue | null {
+  const isOwnName = source === "env" || source === "secrets" || source === "binding";
+  const found = runValue(name, run, !isOwnName);
+  return source === "env" && found?.part !== "secrets" && found?.part !== "params" ? null : found;
 }
 
 /** Returns the parts of a text that may be the result: what follows `return` or an arrow, and the last line. */

@@ -32,6 +32,8 @@ function absenceIn(run: Run): (source: AbsentSource, name: string) => boolean {
   const hasBody = run.requestBody === null || run.rawBody !== null;
   return (source, name) => {
     switch (source) {
+      case "context":
+        return true;
       case "env":
         return process.env[name] === undefined && !OPTIONAL.test(name);
       case "binding":

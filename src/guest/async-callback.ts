@@ -1,3 +1,5 @@
+import type { Emptied } from "./emptied.ts";
+import { unawaitedUse } from "./unawaited-use.ts";
 import { isAsync } from "./unawaited.ts";
 import { withoutTexts } from "./without-texts.ts";
 
@@ -17,19 +19,25 @@ const AWAITS = new RegExp(
 );
 
 /**
- * Returns the method of lists to which a text gives an async function, although the method does not wait for it; otherwise null.
- * Never throws.
+ * Returns the hint for a text whose result looks like that of other code, although the text does not wait for an async function: a method of
+ * lists is given one, or a condition is its promise; otherwise null. Never throws.
  */
-export function asyncCallback(source: string): string | null {
+export function asyncCallback(source: string): Emptied | null {
   try {
     if (source.length > MAX_CHARACTERS || !source.includes("async")) return null;
-    // Most texts end here, without the cost of taking them apart.
-    if (methodIn(source) === null || AWAITS.test(source)) return null;
-    return methodIn(withoutTexts(source));
+    return unawaitedUse(source) ?? givenTo(source);
   } catch {
     // A task has replaced a method of texts or patterns.
     return null;
   }
+}
+
+/** An async function that is given to a method of lists. */
+function givenTo(source: string): Emptied | null {
+  // Most texts end here, without the cost of taking them apart.
+  if (methodIn(source) === null || AWAITS.test(source)) return null;
+  const method = methodIn(withoutTexts(source));
+  return method === null ? null : { hint: "asyncCallback", path: `.${method}` };
 }
 
 function methodIn(text: string): string | null {

@@ -11,7 +11,7 @@ import type { Evaluation, ParsedCode } from "./compile.ts";
 import { contextHint } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
-import { betterHint, emptyHint, type EmptyResult } from "./empty-result.ts";
+import { betterHint, emptyHint, type EmptyResult, pathOf } from "./empty-result.ts";
 import { CodeFault, isModuleLoadFault, threwFault } from "./faults.ts";
 import { misreadHint } from "./misread-hints.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
@@ -58,7 +58,7 @@ export class Code {
   #hasEndedRun = false;
   #emptyHints: EmptyHints | null = null;
   /** Undefined until a run has a result. */
-  #asyncCallback: string | null | undefined;
+  #asyncCallback: Emptied | null | undefined;
 
   /** @param message The code; the constructor reads its bytes, so the caller may reuse them. */
   constructor(id: number, message: CodeMessage) {
@@ -107,7 +107,7 @@ export class Code {
     beforeSend(checkForTampering);
   }
 
-  get asyncCallback(): string | null {
+  get asyncCallback(): Emptied | null {
     if (this.#asyncCallback === undefined) this.#asyncCallback = asyncCallback(this.#texts.main);
     return this.#asyncCallback;
   }
@@ -121,7 +121,7 @@ export class Code {
   }
 
   #result(run: Run): EmptyResult {
-    return { run, text: this.#texts.main, parsed: this.#parsed, shape: this.#shape, hints: this.#hints() };
+    return { run, text: this.#texts.main, parsed: this.#parsed, shape: this.#shape, hints: () => this.#hints() };
   }
 
   #hints(): EmptyHints {
@@ -267,7 +267,9 @@ export class Code {
     if (hint) run.reportHint(hint, "");
     else if (result === undefined) {
       const line = unreturned?.() ?? null;
-      if (line !== null && this.#hints().nothing !== "stdin") run.reportUnreturned(line);
+      const silent = line === null ? null : this.#hints().silentCall();
+      if (silent) run.reportHint("noValue", pathOf(silent));
+      else if (line !== null && this.#hints().nothing !== "stdin") run.reportUnreturned(line);
     }
     answer(run, result);
   }

@@ -151,7 +151,7 @@ export function parseStrippedModule(
   if (generated && isCompiled(generated)) {
     return codeOfStatements(codeId, text, generated, { url, lastValue, map });
   }
-  const bare = lastValue ? withModuleValue(codeId, stripped.text) : stripped.text;
+  const bare = lastValue ? withModuleValue(codeId, stripped.text, true) : stripped.text;
   const evaluate = compileModule(bare, url, packagesOfCode(codeId));
   const load = (fault: CodeFault | null): ParsedCode => codeOfModule(codeId, { name, text, bare, map }, fault);
   if (evaluate) return codeOfEvaluation(text, evaluate, () => load(null));
@@ -196,8 +196,8 @@ export function codeOfBody(codeId: number, text: string, compiled: Compiled): Pa
 }
 
 /** Returns a module that gives the value of its last statement, or the same text. */
-function withModuleValue(codeId: number, text: string): string {
-  const changed = withDefault(text);
+function withModuleValue(codeId: number, text: string, isModule?: boolean): string {
+  const changed = withDefault(text, isModule);
   if (changed?.shift) noteShift(codeId, text, changed.shift.at, changed.shift.by);
   return changed?.text ?? text;
 }

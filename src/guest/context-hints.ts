@@ -43,7 +43,7 @@ export function contextHint(text: string, { code, error }: FaultMessage): string
 }
 
 /** The members of a context, and of every object. */
-const CONTEXT_NAMES =
+export const CONTEXT_NAMES: RegExp =
   /^(?:runId|container|method|url|query|headers|traceparent|body|params|secrets|data|signal|waitUntil|constructor|toString|valueOf|hasOwnProperty)$/;
 
 /** What a context has for code, the most used first. */

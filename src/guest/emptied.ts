@@ -22,6 +22,9 @@ const CONVERTED =
 /** A longer text may have the word for another reason. */
 const MAX_SENTENCE = 1_024;
 const UNDEFINED = /(?:^|[^\w"'`])undefined(?![\w"'`])/;
+/** What + may make of two numbers that are texts. */
+const DIGITS = /^-?\d[\d.]+$/;
+const MAX_DIGITS = 40;
 /** A longer text is not parsed, because other runs of the guest wait meanwhile. */
 const MAX_JSON = 16 * 1024;
 const { parse } = JSON;
@@ -75,9 +78,35 @@ export function emptiedIn(value: unknown, text: string): Emptied | null {
   }
 }
 
+/** The members and the items of a result that are looked at for one that JSON leaves out. */
+const MAX_MEMBERS = 20;
+
+/** Whether a result, or the first item of a list, is an object with a member that is undefined, which JSON leaves out. Never calls code of the task. */
+export function losesMember(value: unknown): boolean {
+  try {
+    if (typeof value !== "object" || value === null || isProxy(value)) return false;
+    if (isArray(value)) {
+      const first: unknown = getOwnPropertyDescriptor(value, "0")?.value;
+      return !isArray(first) && losesMember(first);
+    }
+    if (getPrototypeOf(value) !== plain) return false;
+    const names = keys(value);
+    const count = names.length < MAX_MEMBERS ? names.length : MAX_MEMBERS;
+    for (let index = 0; index < count; index += 1) {
+      const member = getOwnPropertyDescriptor(value, names[index]!);
+      if (member !== undefined && "value" in member && member.value === undefined) return true;
+    }
+    return false;
+  } catch {
+    // The task replaced a built-in that is used here.
+    return false;
+  }
+}
+
 /** What a text is instead of the text that the code probably meant. */
 function textHint(text: string): Emptied | null {
   if (text.includes("[object ")) return conversion(text);
+  if (text.length < MAX_DIGITS && DIGITS.test(text)) return { hint: "digits", path: "" };
   if (text.length <= MAX_SENTENCE && UNDEFINED.test(text)) return { hint: "undefinedText", path: "" };
   const [first, last] = [text[0], text[text.length - 1]];
   if (!((first === "{" && last === "}") || (first === "[" && last === "]")) || text.length > MAX_JSON) return null;

@@ -1,8 +1,10 @@
 import type { ResultHint } from "../wire/result-hints.ts";
 import { hasLostLines } from "./grammar-hints.ts";
 import { missingOfBody } from "./missing-return.ts";
+import { type Misspelt, misspeltRead } from "./misspelt.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
 import { type ResponseMember, responseMember } from "./response-member.ts";
+import { type SilentCall, silentCall } from "./silent-call.ts";
 import { readsStdin } from "./stdin-hints.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
@@ -62,6 +64,10 @@ export interface EmptyHints {
   readonly missing: () => "noReturn" | "noReturnPath" | null;
   /** The declaration that ends the text. */
   readonly declared: () => Declared | null;
+  /** The call that ends the text, if its function is in the text and returns no value. */
+  readonly silentCall: () => SilentCall | null;
+  /** The member that is read once, and whose name probably is a misspelling. */
+  readonly misspelt: () => Misspelt | null;
   /** Whether the text joins texts and values, and does not have the word undefined itself. */
   readonly joinsTexts: boolean;
   /** Whether the text probably lost its line breaks, so that a comment hides the rest. */
@@ -92,6 +98,8 @@ const NONE: EmptyHints = {
   printed: () => null,
   missing: () => null,
   declared: () => null,
+  silentCall: () => null,
+  misspelt: () => null,
   joinsTexts: false,
   hasLostLines: false,
   hasLoneReturn: false,
@@ -104,6 +112,8 @@ export function emptyHintsOf(text: string): EmptyHints {
     let line: number | null | undefined;
     let missing: "noReturn" | "noReturnPath" | null | undefined;
     let last: Declared | null | undefined;
+    let silent: SilentCall | null | undefined;
+    let misspelt: Misspelt | null | undefined;
     return {
       nothing: nothingOf(text),
       empty: FOR_EACH.test(text) ? "forEach" : SILENT_TEST.test(text) ? "arrow" : null,
@@ -115,6 +125,8 @@ export function emptyHintsOf(text: string): EmptyHints {
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
       missing: () => (missing === undefined ? (missing = missingOfBody(text)) : missing),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
+      silentCall: () => (silent === undefined ? (silent = silentCall(text)) : silent),
+      misspelt: () => (misspelt === undefined ? (misspelt = misspeltRead(text)) : misspelt),
       joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
       hasLostLines: HIDDEN.test(text) && hasLostLines(text),
       hasLoneReturn: LONE_RETURN.test(text),

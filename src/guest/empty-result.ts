@@ -1,14 +1,18 @@
-import { absentResult } from "./absent-hints.ts";
+import { absentMember, absentResult } from "./absent-hints.ts";
 import type { ParsedCode } from "./compile.ts";
 import { contextMember, isOfContext } from "./context-hints.ts";
+import { contextOf } from "./context.ts";
 import type { Emptied } from "./emptied.ts";
 import type { EmptyHints } from "./empty-hints.ts";
+import { nearMember } from "./misspelt.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
-import { nearMember } from "./source-hints.ts";
+import type { SilentCall } from "./silent-call.ts";
+import { moduleEnd } from "./unreturned.ts";
 
 const { isNaN } = Number;
-const { keys } = Object;
+const { getOwnPropertyDescriptor, keys } = Object;
+const { isArray } = Array;
 
 const STDIN: Emptied = { hint: "stdin", path: "" };
 
@@ -18,31 +22,39 @@ export interface EmptyResult {
   readonly text: string;
   readonly parsed: ParsedCode | null;
   readonly shape: Shape | null;
-  readonly hints: EmptyHints;
+  /** Reads the text at its first call. */
+  readonly hints: () => EmptyHints;
 }
 
 /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
 export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): Emptied | null {
-  const { run, text, hints } = result;
+  const { run, text } = result;
+  if (hint.hint === "digits") return joinedDigits(text, value, run);
+  const hints = result.hints();
   if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
   if (hint.hint === "number") {
     const better = hint.path === "" ? emptyHint(result, NaN) : unawaitedHint(hints);
-    return better ?? absentResult(text, run, "number") ?? hint;
+    return better ?? absentResult(text, run, "number") ?? misspeltHint(hints) ?? hint;
   }
   if (hint.hint === "mapped") {
-    const better = unawaitedHint(hints) ?? absentResult(text, run, "list");
+    const better = unawaitedHint(hints) ?? absentResult(text, run, "list") ?? misspeltHint(hints);
     return better ?? (/\b(?:map|from|flatMap)\s*\(/.test(text) ? hint : null);
   }
   if (hint.hint === "jsonText" && value === "{}") return unawaitedHint(hints) ?? hint;
   if (hint.hint !== "undefinedText") return hint;
-  const better = unawaitedHint(hints) ?? absentResult(text, run, "text");
+  const better = unawaitedHint(hints) ?? absentResult(text, run, "text") ?? misspeltHint(hints);
   if (better) return better;
   if (hints.nothing === "environment") return { hint: "environment", path: "" };
   return hints.joinsTexts ? hint : null;
 }
 
 /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */
-export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, value: unknown): Emptied | null {
+export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
+  const { run, text, parsed, shape } = result;
+  if (value === true) return printedTrue(text);
+  const hints = result.hints();
+  // Only some of its members are undefined, which may be on purpose.
+  if (isPartOnly(value)) return unawaitedHint(hints) ?? absentMember(text, run) ?? misspeltHint(hints);
   const isNothing = value === undefined || value === null || isNaN(value);
   // The run has reported these.
   if (shape === null && parsed?.hint) return null;
@@ -62,6 +74,8 @@ export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, valu
       ? absentResult(text, run, "members")
       : null;
   if (absent) return absent;
+  const misspelt = value === undefined || isNaN(value) || hasMembers(value) ? misspeltHint(hints) : null;
+  if (misspelt && !member) return misspelt;
   const hint = isNothing ? nothing : empty;
   if (hint) return { hint, path: "" };
   const inPlace = shape === null && value === undefined ? hints.missing() : null;
@@ -75,10 +89,64 @@ export function emptyHint({ run, text, parsed, shape, hints }: EmptyResult, valu
   const missing = shape === null ? hints.missing() : (shape.returns?.() ?? null);
   if (missing !== null) return { hint: missing, path: "" };
   if (shape !== null) return null;
+  const silent = hints.silentCall();
+  if (silent) return { hint: "noValue", path: pathOf(silent) };
+  const end = moduleEnd(text);
+  if (end) return { hint: end.hint, path: `[${end.line}]` };
   const line = (parsed?.printed ?? printed)();
   if (line !== null) return { hint: "printed", path: `[${line}]` };
   const last = declared();
-  return last && { hint: "declared", path: `.${last.name}.line${last.line}` };
+  const isModule = /^[ \t]*(?:import|export)\b/m.test(text);
+  return last && { hint: "declared", path: `.${last.name}.line${last.line}${isModule ? ".module" : ""}` };
+}
+
+export function pathOf({ name, line }: SilentCall): string {
+  return line === null ? `.${name}` : `.${name}.line${line}`;
+}
+
+/** A text that prints to stdout, which returns true. */
+const STDOUT = /^\s*(?:return\s+|await\s+)?process\.stdout\.write\(/;
+
+/** Returns the hint for code whose result is true because it has printed to stdout, or null. */
+function printedTrue(text: string): Emptied | null {
+  try {
+    return STDOUT.test(text) ? { hint: "printed", path: "[1]" } : null;
+  } catch {
+    // A task has replaced a method of patterns.
+    return null;
+  }
+}
+
+/** Returns the hint for a text that + has made of two numbers of the query, or null. Never throws. */
+function joinedDigits(text: string, value: unknown, run: Run): Emptied | null {
+  try {
+    const { query } = contextOf(run);
+    const names = keys(query).filter((name) => /^[A-Za-z_]\w{0,63}$/.test(name) && text.includes(name));
+    if (names.length < 2 || names.length > MAX_QUERY || !text.includes("+")) return null;
+    for (const first of names)
+      for (const second of names)
+        if (first !== second && value === `${String(query[first])}${String(query[second])}`)
+          return { hint: "digits", path: `.${first}.${second}` };
+    return null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
+}
+
+/** The members of a query that are compared with a result. */
+const MAX_QUERY = 10;
+
+function misspeltHint(hints: EmptyHints): Emptied | null {
+  const misspelt = hints.misspelt();
+  return misspelt && { hint: "misspelt", path: `.${misspelt.name}.${misspelt.meant}` };
+}
+
+/** Whether a result has members, and only some of them are undefined. */
+function isPartOnly(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (isArray(value)) return value.length > 0;
+  return keys(value).some((name) => getOwnPropertyDescriptor(value, name)?.value !== undefined);
 }
 
 function unawaitedHint({ unawaited, usedPromise, responseMember }: EmptyHints): Emptied | null {

@@ -1,4 +1,5 @@
 import type { AbsentSource } from "../wire/absent-text.ts";
+import { CONTEXT_NAMES } from "./context-hints.ts";
 import { type Pattern, patternAt } from "./patterns.ts";
 import { type Token, tokensOf } from "./scan-tokens.ts";
 
@@ -32,7 +33,7 @@ let last: { readonly text: string; readonly reads: readonly MemberRead[] } | nul
 
 /** What an expression begins with: the context, or a part of it or the environment. */
 interface Base {
-  readonly source: AbsentSource | "context";
+  readonly source: AbsentSource;
   /** The index of the token after it. */
   readonly end: number;
 }
@@ -44,6 +45,9 @@ class Reader {
   readonly #sources: { readonly variable: string; readonly source: AbsentSource }[] = [];
   readonly #reads: MemberRead[] = [];
   readonly #written: { readonly source: AbsentSource; readonly name: string }[] = [];
+
+  /** The index of the first parameter of the code; -1 if it has no name. */
+  #parameter = -1;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
@@ -69,7 +73,10 @@ class Reader {
     const list = this.#parameterList();
     if (list !== -1) {
       if (this.#text(list) === "{") this.#takePattern("context", patternAt(this.#tokens, list));
-      else if (this.#tokens[list]?.kind === "word") this.#contexts.push(this.#text(list));
+      else if (this.#tokens[list]?.kind === "word") {
+        this.#parameter = list;
+        this.#contexts.push(this.#text(list));
+      }
     }
     for (let index = 1; index < this.#tokens.length - 3; index += 1) {
       const isMethod = this.#text(index) === "fetch" && /^(?:[{,]|async)$/.test(this.#text(index - 1));
@@ -122,10 +129,23 @@ class Reader {
     if (this.#contexts.includes(word)) {
       const part = isDotted ? this.#text(index + 2) : "";
       if (PARTS.test(part)) return { source: part as AbsentSource, end: index + 3 };
-      return isDotted ? null : { source: "context", end: index + 1 };
+      const isOwn = isDotted && (CONTEXT_NAMES.test(part) || this.#isDeclared(word, index));
+      return isOwn ? null : { source: "context", end: index + 1 };
     }
     const held = this.#sources.find(({ variable }) => variable === word);
     return held ? { source: held.source, end: index + 1 } : null;
+  }
+
+  /** Whether the text declares a name, except as the first parameter of the code, so that it may be another value than the context. */
+  #isDeclared(word: string, used: number): boolean {
+    return this.#tokens.some(({ text }, index) => {
+      if (text !== word || index === this.#parameter || index === used) return false;
+      const before = this.#text(index - 1);
+      if (/^(?:const|let|var|function|class)$/.test(before)) return true;
+      const after = this.#text(index + 1);
+      if (after === "=>" || (after === "=" && this.#text(index + 2) !== "=")) return true;
+      return /^[(,{]$/.test(before) && /^[,)}:]$/.test(after);
+    });
   }
 
   #take(index: number, { source, end }: Base): void {
@@ -135,7 +155,7 @@ class Reader {
       if (opening !== -1) this.#takePattern(source, patternAt(this.#tokens, opening));
       return;
     }
-    if (source === "context") return;
+    if (source === "context" && this.#text(end) !== ".") return;
     if (/^\??\.$/.test(this.#text(end)) && this.#tokens[end + 1]?.kind === "word") {
       if (this.#text(end + 2) !== "(") this.#takeRead(index, end + 2, source, this.#text(end + 1));
     } else if (this.#text(end) === "[" && PLAIN_TEXT.test(this.#text(end + 1)) && this.#text(end + 2) === "]") {
@@ -162,11 +182,15 @@ class Reader {
     });
   }
 
-  #takePattern(source: AbsentSource | "context", names: readonly Pattern[]): void {
+  #takePattern(source: AbsentSource, names: readonly Pattern[]): void {
     for (const { path, variable, hasDefault } of names) {
       if (source === "context") {
         const [part = "", name = ""] = path;
-        if (!PARTS.test(part)) continue;
+        if (!PARTS.test(part)) {
+          if (!CONTEXT_NAMES.test(part) && path.length === 1)
+            this.#reads.push(readOf("context", part, variable, hasDefault));
+          continue;
+        }
         if (path.length === 1) this.#sources.push({ variable, source: part as AbsentSource });
         else this.#reads.push(readOf(part as AbsentSource, name, path.length === 2 ? variable : null, hasDefault));
       } else {

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-import { emptiedIn } from "./emptied.ts";
+import { emptiedIn, losesMember } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
@@ -60,7 +60,7 @@ function deliver(run: Run, value: unknown): void {
     if (emptied) {
       const hint = run.code.betterHint(emptied, value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
-    } else if (isEmpty(json)) {
+    } else if (isEmpty(json) || losesMember(value)) {
       const hint = run.code.emptyHint(value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
       else reportAsyncCallback(run);
@@ -71,13 +71,13 @@ function deliver(run: Run, value: unknown): void {
 
 function isEmpty(json: string): boolean {
   if (json.length > 4) return false;
-  return json === "null" || json === "[]" || json === "{}" || json === "0" || json === '""';
+  return json === "null" || json === "[]" || json === "{}" || json === "0" || json === '""' || json === "true";
 }
 
 /** Its result looks like that of other code, so the text alone shows that it is not meant. */
 function reportAsyncCallback(run: Run): void {
-  const method = run.code.asyncCallback;
-  if (method !== null) run.reportHint("asyncCallback", `.${method}`);
+  const hint = run.code.asyncCallback;
+  if (hint !== null) run.reportHint(hint.hint, hint.path);
 }
 
 function hintFor(value: unknown): string {

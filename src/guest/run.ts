@@ -57,8 +57,8 @@ export interface Enterable {
   emptyHint(value: unknown, run: Run): Emptied | null;
   /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
   betterHint(hint: Emptied, value: unknown, run: Run): Emptied | null;
-  /** The method of lists to which the code gives an async function that the method does not await; null for none. */
-  readonly asyncCallback: string | null;
+  /** The hint for code that does not wait for an async function, so that its result looks like that of other code; null for none. */
+  readonly asyncCallback: Emptied | null;
   /** Called before a run of the code ends. */
   onRunEnd(): void;
   /** Returns the fault with the details that the code can add. Never throws. */

@@ -2,7 +2,8 @@ import { absentText } from "../wire/absent-text.ts";
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { noMemberHint } from "./context-hints.ts";
 import { distance } from "./distance.ts";
-import { GLOBALS, nameHint, namesIn } from "./name-hints.ts";
+import { nearMember } from "./misspelt.ts";
+import { nameHint } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";
 import type { Run } from "./run.ts";
 
@@ -216,39 +217,6 @@ function expressionIn(before: string): string | null {
       before,
     )?.[1] ?? null
   );
-}
-
-/** Returns the step to the member of a value that a name probably is a misspelling of, or an empty text. Never throws. */
-export function nearMember(name: string, text: string): string {
-  try {
-    if (/^(?:size|count|len)$/.test(name)) return ".length";
-    if (name === "length" && /\bnew (?:Set|Map)\b/.test(text)) return ".size";
-    if (name.length < 4) return "";
-    if (name !== "length" && !isPlural(name, "length") && nearName(name, ["length"]) !== null) return ".length";
-    const written = namesIn(text);
-    for (let index = 0; index < written.length; index += 1) {
-      if (isMisspelt(name, written[index]!)) return `.${written[index]!}`;
-    }
-    return "";
-  } catch {
-    // A task has replaced a method of texts or patterns.
-    return "";
-  }
-}
-
-/** Whether a name has the letters of another one in another order, or a long name all but one letter. */
-function isMisspelt(name: string, other: string): boolean {
-  if (other === name || isPlural(name, other) || GLOBALS.includes(other)) return false;
-  if (name.length === other.length && lettersOf(name) === lettersOf(other)) return true;
-  return name.length >= 6 && Math.abs(name.length - other.length) < 2 && distance(name, other) < 2;
-}
-
-function isPlural(name: string, other: string): boolean {
-  return `${other}s` === name || `${name}s` === other;
-}
-
-function lettersOf(name: string): string {
-  return name.toLowerCase().split("").toSorted().join("");
 }
 
 function escaped(name: string): string {

@@ -1,7 +1,9 @@
+import { missingReturn } from "./missing-return.ts";
 import { checkModule } from "./module-check.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { type Token, tokensOf } from "./scan-tokens.ts";
+import { isStripped, strip } from "./strip.ts";
 
 /** The most places at which the last statement is looked for. Each takes V8 two parses of the text. */
 const MAX_PLACES = 20;
@@ -59,10 +61,11 @@ const EXPORT = "export default (";
  * exports nothing.
  *
  * @param text a module that V8 may have rejected, without types
+ * @param isModule whether the text is a module, although its imports and exports may have been of types only
  * @returns null for any other text
  */
-export function withDefault(text: string): ReturningBody | null {
-  if (!/^[ \t]*import\b/m.test(text) || /\bexport\b/.test(text)) return null;
+export function withDefault(text: string, isModule: boolean = /^[ \t]*import\b/m.test(text)): ReturningBody | null {
+  if (!isModule || /\bexport\b/.test(text)) return null;
   const last = lastValueOf(text, (head) => checkModule(head) === null);
   if (!last?.startsLine) return null;
   const { at, end } = last;
@@ -95,21 +98,54 @@ export function unreturnedArrow(source: string): "arrow" | "braces" | null {
 }
 
 /** A call of console, with what it prints. */
-const PRINTED = /^(?:await\s+)?console\s*\.\s*\w+\s*\(([^]*)\)\s*$/;
+const PRINTED = /^(?:await\s+)?(?:console\s*\.\s*\w+|process\.stdout\.write)\s*\(([^]*)\)\s*$/;
 const TEXTS = /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|`[^`$\\]*`/g;
 
 /**
  * Returns the line of the last statement of a body, if that is the only call of `console` in it and probably prints what was meant as the
- * result: the code has no `return`, and the call is the whole code or prints more than a fixed text. Never throws.
+ * result: the code has no `return` outside of functions, and the call is the whole code or prints more than a fixed text. Never throws.
  */
 export function printedLine(text: string): number | null {
   try {
-    if (text.length > MAX_CHARACTERS || /\breturn\b/.test(text) || text.split("console").length !== 2) return null;
+    if (text.length > MAX_CHARACTERS || text.split(/\bconsole\b|\bprocess\.stdout\b/).length !== 2) return null;
+    if (/\breturn\b/.test(text) && missingReturn(`function () {\n${text}\n}`) !== "noReturn") return null;
     const last = withNodeStacks(() => lastStatementOf(text, isBody));
-    const printed = last?.isPrinted ? PRINTED.exec(text.slice(last.at, last.end))?.[1] : undefined;
-    if (!last || printed === undefined) return null;
-    const isWhole = text.slice(0, last.at).trim() === "";
-    return isWhole || /[A-Za-z_$]/.test(printed.replace(TEXTS, "")) ? text.slice(0, last.at).split("\n").length : null;
+    return last && printsValue(text, last) ? lineOf(text, last) : null;
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
+}
+
+function printsValue(text: string, { at, end, isPrinted }: LastValue): boolean {
+  const printed = isPrinted ? PRINTED.exec(text.slice(at, end))?.[1] : undefined;
+  if (printed === undefined) return false;
+  const before = text.slice(0, at).replace(/^[ \t]*import\b.*$/gm, "");
+  return before.trim() === "" || /[A-Za-z_$]/.test(printed.replace(TEXTS, ""));
+}
+
+function lineOf(text: string, { at }: LastValue): number {
+  return text.slice(0, at).split("\n").length;
+}
+
+/** The end of a module without a default export. */
+export interface ModuleEnd {
+  readonly hint: "printedModule" | "unreturnedModule";
+  readonly line: number;
+}
+
+/** Returns the last statement of a module that exports nothing, if it prints a value, or is an expression; otherwise null. Never throws. */
+export function moduleEnd(text: string): ModuleEnd | null {
+  try {
+    if (text.length > MAX_CHARACTERS || !/^[ \t]*import\b/m.test(text) || /\bexports?\b/.test(text)) return null;
+    return withNodeStacks(() => {
+      const stripped = checkModule(text) === null ? null : strip("", text, "");
+      if (stripped !== null && (!isStripped(stripped) || stripped.map !== null)) return null;
+      const bare = stripped === null ? text : stripped.text;
+      const last = lastStatementOf(bare, (head) => checkModule(head) === null);
+      if (!last || (!last.isValue && !printsValue(bare, last))) return null;
+      return { hint: last.isValue ? "unreturnedModule" : "printedModule", line: lineOf(bare, last) };
+    });
   } catch {
     // A task has replaced a method of texts or patterns.
     return null;
@@ -231,5 +267,7 @@ function isValue(tokens: readonly Token[], index: number): boolean {
 /** Whether a statement prints: that is in the log, and not meant as the result. */
 function isCallOfConsole(tokens: readonly Token[], index: number): boolean {
   const first = tokens[index]!.text === "await" ? index + 1 : index;
-  return tokens[first]?.text === "console" && tokens[first + 1]?.text === ".";
+  const [name, , member] = tokens.slice(first, first + 3);
+  if (name?.text === "process") return member?.text === "stdout";
+  return name?.text === "console" && tokens[first + 1]?.text === ".";
 }

@@ -1,3 +1,4 @@
+import { endOfCall } from "./unawaited-use.ts";
 import { isAsync } from "./unawaited.ts";
 import { withoutTexts } from "./without-texts.ts";
 
@@ -30,17 +31,6 @@ export function usedPromise(source: string): string | null {
     if (USED_BEFORE.test(before) || USED_BEHIND.test(after)) return name;
   }
   return null;
-}
-
-/** Returns the offset behind the parenthesis that closes a call. */
-function endOfCall(text: string, start: number): number {
-  let open = 1;
-  for (let at = start; at < text.length; at += 1) {
-    if (text[at] === "(") open += 1;
-    else if (text[at] === ")") open -= 1;
-    if (open === 0) return at + 1;
-  }
-  return text.length;
 }
 
 /** A statement that starts work and does not wait for it. */

@@ -1,13 +1,18 @@
-/** The source of a value that code may read. A `binding` is a member of the `env` of a fetch handler. */
-export type AbsentSource = "env" | "secrets" | "params" | "query" | "data" | "body" | "binding";
+/**
+ * The source of a value that code may read. A `binding` is a member of the `env` of a fetch handler, and `context` a member that no context
+ * has.
+ */
+export type AbsentSource = "env" | "secrets" | "params" | "query" | "data" | "body" | "binding" | "context";
 
 export function isAbsentSource(text: string): text is AbsentSource {
-  return /^(?:env|secrets|params|query|data|body|binding)$/.test(text);
+  return /^(?:env|secrets|params|query|data|body|binding|context)$/.test(text);
 }
 
 /** Returns the hint for a value that the code reads and the run does not have: what sets it, and how the code reads it. */
 export function absentText(source: AbsentSource, name: string): string {
   switch (source) {
+    case "context":
+      return `The context has no ${name}: it has data (the query and the members of the body), body, query, headers, params and secrets.`;
     case "env":
       return `process.env has no variables of yours, so process.env.${name} is undefined. ${setsSecret(name)} The code then reads context.secrets.${name}. For values that are not secret, use context.params and context.query.`;
     case "binding":
@@ -22,6 +27,20 @@ export function absentText(source: AbsentSource, name: string): string {
     default:
       return `The body has no ${name}: send it as a member of the JSON body, or test it first.`;
   }
+}
+
+const OWNERS: Readonly<Partial<Record<AbsentSource, string>>> = {
+  env: "process.env",
+  binding: "env",
+  body: "The body",
+  query: "The query",
+  context: "The context",
+};
+
+/** Returns the hint for a value that the run has in another part of its context, or by a similar name. */
+export function elsewhereText(source: AbsentSource, name: string, part: string, meant: string): string {
+  const owner = OWNERS[source] ?? `context.${source}`;
+  return `${owner} has no ${name}, but the run has ${meant === name ? "it" : meant}: write context.${part}.${meant}${source === "context" ? ", with the context as the first parameter" : ""}.`;
 }
 
 function setsSecret(name: string): string {

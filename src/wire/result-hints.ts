@@ -16,7 +16,10 @@ import { uncurry } from "./uncurry.ts";
  * `return` of a value, and `noReturnPath` one that returns a value in some cases only. `lateCallback` is a result that was sent before a
  * callback of the code filled it, `usedPromise` a promise that is used like a value, `responseMember` a member that no Response has, and
  * `lostLines` code whose line breaks are lost, so that a comment hides its end. `asyncCallback` is a method of lists that does not await its
- * callback. The others are values of which JSON keeps nothing.
+ * callback, `mappedAsync` one that is given the promises of map, and `truthyPromise` a condition that is a promise. `misspelt` is a member
+ * whose name is a misspelling of another one. `printedModule` and `unreturnedModule` are modules that export nothing, and end with a call of
+ * console or with a value. `noValue` is a function of the code that returns nothing, and whose call is the result. `digits` is a text of two
+ * numbers of the query. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -65,6 +68,13 @@ export const RESULT_HINTS = [
   "responseMember",
   "lostLines",
   "asyncCallback",
+  "misspelt",
+  "printedModule",
+  "unreturnedModule",
+  "noValue",
+  "mappedAsync",
+  "truthyPromise",
+  "digits",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

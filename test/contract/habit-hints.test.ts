@@ -126,3 +126,173 @@ describe("a member that is misspelt in a declaration has the fix", () => {
     ["const o = { name: 'x' };\nconst n = o.city;\nreturn n.length", /^n is undefined here: test it first/],
   ]);
 });
+
+/** Returns the result and the hint of a run that succeeds. */
+async function outcomeOf(code: string, sent: Sent = {}): Promise<[result: unknown, hint: string | null]> {
+  const answer = await service.request("POST", "/api/runs/habits", { json: { code, ...sent } });
+  const { status, result, hint } = answer.json() as { status: string; result: unknown; hint: string | null };
+  assert.equal(status, "ok");
+  return [result, hint];
+}
+
+function haveNoHint(rows: readonly (readonly [code: string, sent?: Sent])[]): void {
+  for (const [code, sent] of rows) {
+    const more = sent === undefined ? "" : ` with ${JSON.stringify(sent)}`;
+    it(`has no hint: ${code}${more}`, async () => assert.equal((await outcomeOf(code, sent))[1], null));
+  }
+}
+
+const NAME = { data: { name: "x", userName: "y" } };
+
+describe("a value that the context does not have, and the run has elsewhere, is named", () => {
+  const name = /^The context has no name, but the run has it: write context\.body\.name, with the context as/;
+  haveHints([
+    ["export default ({ name }) => ({ hello: name })", name, NAME],
+    ["export default ({ name }) => `hello ${name}`", name, NAME],
+    ["export default async (event) => ({ message: event.name, ok: true })", name, NAME],
+    ["({ a, b }) => ({ sum: a + b })", /^The context has no a, but the run has it/, { data: { a: 1, b: 2 } }],
+    ["(event) => ({ n: event.count, ok: true })", /^The context has no count: it has data /],
+    [
+      "return context.params.plan",
+      /^context\.params has no plan, .* write context\.query\.plan\.$/,
+      { query: { plan: "a" } },
+    ],
+    ["return context.params.plan.length", /write context\.query\.plan\.$/, { query: { plan: "a" } }],
+    ["return context.body.username", /^The body has no username, but the run has userName: /, NAME],
+    ["return { a: context.body.nmae, b: 1 }", /: write context\.body\.name\.$/, NAME],
+    ["return context.query.nmae.trim()", /^The query has no nmae, but the run has name: /, { query: { name: "x" } }],
+  ]);
+  haveNoHint([
+    ["return { name: context.query.page, b: 1 }", { query: { pages: "1" } }],
+    ["(ctx) => ({ n: ctx.data.n, more: ctx.data.more })", { data: { n: 1 } }],
+    ["const list = [1].map((ctx) => ({ a: ctx.foo, b: 1 })); return list"],
+    ["const ctx = { a: 1 }; return { b: ctx.b, c: 1 }"],
+    ["({ data, name = undefined }) => ({ a: data.name, b: name })", NAME],
+    ["(context) => { context.user = undefined; return { a: context.user, b: 1 } }"],
+    ["return { url: context.url, traceparent: context.traceparent ?? undefined }"],
+  ]);
+
+  it("without the names of secrets and params that the code does not name", async () => {
+    const json = { code: "return { key: context.data.apiKye, ok: true }", secrets: { apiKey: "bbbbbb" } };
+    await service.request("PUT", "/api/tasks/habits/secret", { json });
+    const answer = await service.request("POST", "/api/runs/habits?task=secret");
+    assert.equal((answer.json() as { hint: string | null }).hint, null);
+  });
+});
+
+describe("a result without a member that the code meant to set has the reason", () => {
+  haveHints([
+    [
+      "async function load() { return { total: 1 } }\nconst res = load();\nreturn { total: res.total, ok: true }",
+      /^res is a promise, so res\.total is undefined: put await before load\(/,
+    ],
+    [
+      "const o = { name: 'x' };\nconst n = o.nmae;\nreturn n",
+      /^The code reads the member nmae, .* did you mean name\?$/,
+    ],
+    ["const o = { name: 'x' };\nreturn { n: o.nmae, ok: true }", /did you mean name\?$/],
+    ["const o = { price: 2 };\nreturn { total: o.pricee * 2 }", /did you mean price\?$/],
+    ["const rows = [{ id: 1, name: 'a' }];\nreturn rows.map((r) => ({ id: r.id, n: r.nmae }))", /did you mean name\?$/],
+    ["const rows = [{ id: 1, name: 'a' }];\nreturn rows.map((r) => r.nmae)", /did you mean name\?$/],
+    ["const o = JSON.parse('{\"name\": 1}');\nreturn { n: o.nmae, ok: true }", /did you mean name\?$/],
+  ]);
+  haveNoHint([
+    ["return { a: undefined, b: 1 }"],
+    ["const o = { a: { n: 1 } };\nreturn { v: o.a.m, w: 1 }"],
+    ["const o = { form: 1 };\nreturn { v: o.form, w: Array.from([1]), x: undefined }"],
+    ["const o = { items: [] };\nreturn { v: o.items[0]?.item, w: 1 }"],
+    ["const load = async () => ({ a: 1 });\nconst r = await load();\nreturn { a: r.a, b: r.b }"],
+    ["const o = { name: 'x' };\no.nmae = undefined;\nreturn { v: o.nmae, w: 1 }"],
+    ["const f = ({ a, b }) => ({ a, b, c: 1 }); return f({ a: 1 })"],
+  ]);
+});
+
+describe("code that prints its result instead of giving it has the fix", () => {
+  haveHints([
+    ['import fs from "node:fs";\nconsole.log(1 + 1);', /^The module exports nothing, .* after line 2\.$/],
+    [
+      'import os from "node:os";\nconst x: number = 1;\nconsole.log(x);',
+      /^The module exports nothing, .* after line 3\.$/,
+    ],
+    [
+      'import os from "node:os";\nconst f = () => { return 1 };\nf();',
+      /put export default before its last statement, in line 3/,
+    ],
+    [
+      "function f(x) { return x * 2 }\nconsole.log(f(2));",
+      /^The code returned nothing, and console .* after line 2\.$/,
+    ],
+    ["process.stdout.write('42')", /^The code returned nothing, and console/],
+    ["const a = 42;\nprocess.stdout.write(String(a));", /after line 2\.$/],
+    ['import os from "node:os";\nconst x = os.EOL;', /, in line 2, declares x\. Put export default x after it\.$/],
+    [
+      "function main() {\n  const total = 1;\n  console.log(total);\n}\nmain();",
+      /^main\(\) returns nothing, .* at the end of main, and return before main\(\), in line 5\.$/,
+    ],
+    ["function main() { console.log(1) }\nreturn main();", /^main\(\) returns nothing, .* at the end of main\.$/],
+    ["const main = async () => { console.log(1) };\nawait main();", /^main\(\) returns nothing, /],
+    [
+      "async function main(): Promise<void> { console.log(1) }\nmain().catch(console.error);",
+      /^main\(\) returns nothing/,
+    ],
+    ["async function main() { return 7 }\nmain()", /^The code returned nothing: put return before its last statement/],
+  ]);
+  haveNoHint([
+    ["function work() { globalThis.n = 1 }\nreturn work()"],
+    ["function log() { console.log('done'); return undefined }\nreturn log()"],
+    ['import os from "node:os";\nconst x = os.EOL;\nconsole.log("done");'],
+    ['import os from "node:os";\nconsole.log(os.EOL);\nexport const x = 1;\nexport default () => 2'],
+    ["return process.stdout.isTTY === undefined"],
+    ["true"],
+  ]);
+});
+
+describe("an async function that is used like its value has the fix", () => {
+  haveHints([
+    [
+      "return [1, 2, 3].map(async (n) => n * 2).filter((n) => n > 2)",
+      /^map with an async function returns promises, and filter does not wait/,
+    ],
+    ["const load = async (n) => n;\nreturn [1].map(load).find((n) => n === 1) ?? 0", /^map with .* find does not wait/],
+    [
+      "const isOk = async () => false;\nif (isOk()) return 1;\nreturn 0",
+      /^isOk\(\.\.\.\) returns a promise, which always counts/,
+    ],
+    [
+      "const isOk = async () => false;\nif (!isOk(1, 'a') && true) return 1;\nreturn 0",
+      /^isOk\(\.\.\.\) returns a promise/,
+    ],
+    ["async function isOk() { return false }\nreturn isOk() ? 1 : 0", /^isOk\(\.\.\.\) returns a promise/],
+  ]);
+  haveNoHint([
+    ["return (await Promise.all([1].map(async (n) => n * 2))).filter((n) => n > 1)"],
+    ["return (await Promise.all([1].map(async (n) => n).filter(Boolean))).length"],
+    ["const isOk = async () => false;\nif (await isOk()) return 1;\nreturn 0"],
+    ["const isOk = async () => false;\nconst isSet = () => true;\nif (isSet()) return (await isOk()) ? 1 : 2"],
+    ["// if (isOk()) isOk is async\nconst isOk = async () => 'if (isOk())';\nreturn await isOk()"],
+    ["const load = async () => ({ n: 1 });\nconst p = load();\nreturn (await p) ? 1 : 2"],
+  ]);
+});
+
+describe("numbers of the query that + joins", () => {
+  haveHints([
+    [
+      "return context.query.a + context.query.b",
+      /^The values of a query are texts, .* Number\(context\.query\.a\) \+ Number\(context\.query\.b\)\.$/,
+      { query: { a: "6", b: "7" } },
+    ],
+  ]);
+  haveNoHint([
+    ["return Number(context.query.a) + Number(context.query.b)", { query: { a: "6", b: "7" } }],
+    ["return `${context.query.a}`", { query: { a: "67", b: "7" } }],
+    ["return '2026' + '11'", { query: { a: "2026", b: "11" } }],
+  ]);
+});
+
+it("a hint never changes the result", async () => {
+  assert.deepEqual((await outcomeOf("const o = { name: 'x' }; return { n: o.nmae, ok: true }"))[0], { ok: true });
+  const trap = "throw new Error('called')";
+  const code = `const o = { a: undefined, get b() { return 1 } };
+return [o, new Proxy({}, { getOwnPropertyDescriptor() { ${trap} }, getPrototypeOf() { ${trap} } })]`;
+  assert.deepEqual(await outcomeOf(code), [[{ b: 1 }, {}], null]);
+});

@@ -1,4 +1,4 @@
-import { absentText, isAbsentSource } from "../../wire/absent-text.ts";
+import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
 
 /** Returns the hint for code that returned nothing, although its last statement has a value. */
@@ -55,8 +55,8 @@ const OF_NAMES = {
       ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
       : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`;
   },
-  declared: ([name = "", line = ""]: readonly string[]) =>
-    `The code returned nothing: its last statement, in line ${line.replace(/\D/g, "")}, declares ${name}. Put return ${name} after it.`,
+  declared: ([name = "", line = "", module]: readonly string[]) =>
+    `The code returned nothing: its last statement, in line ${numberOf(line)}, declares ${name}. Put ${module === undefined ? "return" : "export default"} ${name} after it.`,
   usedPromise: ([call]: readonly string[]) =>
     `${call}(...) returns a promise, and the code uses it like a value: put await before ${call}(...).`,
   responseMember: ([member, variable]: readonly string[]) =>
@@ -69,10 +69,32 @@ const OF_NAMES = {
     /sort/i.test(method)
       ? `${method} does not wait for an async function, so the order does not change: await the values first, with await Promise.all(list.map(...)), and compare them in a function without async.`
       : `${method} does not wait for an async function, and its promise counts as true: write const kept = await Promise.all(list.map(callback)), and then list.${method}((item, index) => kept[index]).`,
-  absent: ([source = "", name = ""]: readonly string[]) => absentText(isAbsentSource(source) ? source : "params", name),
+  absent: ([source = "", name = "", part, meant]: readonly string[]) => {
+    const of = isAbsentSource(source) ? source : "params";
+    return part === undefined || meant === undefined ? absentText(of, name) : elsewhereText(of, name, part, meant);
+  },
+  mappedAsync: ([method = ""]: readonly string[]) =>
+    `map with an async function returns promises, and ${method} does not wait for them: write (await Promise.all(list.map(...))).${method}(...).`,
+  truthyPromise: ([name = ""]: readonly string[]) =>
+    `${name}(...) returns a promise, which always counts as true: write await ${name}(...) in the condition.`,
+  misspelt: ([name = "", meant = ""]: readonly string[]) =>
+    `The code reads the member ${name}, and nothing in it sets that member: did you mean ${meant}?`,
+  printedModule: ([line = ""]: readonly string[]) =>
+    `The module exports nothing, so the result is null, and console writes to the log of the run only: put export default with the value after line ${numberOf(line)}.`,
+  unreturnedModule: ([line = ""]: readonly string[]) =>
+    `The module exports nothing, so the result is null: put export default before its last statement, in line ${numberOf(line)}.`,
+  noValue: ([name = "", line]: readonly string[]) =>
+    `${name}() returns nothing, so the result is null: put return with the value at the end of ${name}${line === undefined ? "" : `, and return before ${name}(), in line ${numberOf(line)}`}.`,
+  digits: ([first = "", second = ""]: readonly string[]) =>
+    `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
   printed: ([line = ""]: readonly string[]) =>
-    `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${line.replace(/\D/g, "")}.`,
+    `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${numberOf(line)}.`,
 } as const;
+
+/** Returns the number in a step of a path: a guest may send any text. */
+function numberOf(step: string): string {
+  return step.replace(/\D/g, "");
+}
 
 function isOfNames(hint: ResultHint): hint is keyof typeof OF_NAMES {
   return hint in OF_NAMES;
