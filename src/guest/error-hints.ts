@@ -154,6 +154,10 @@ const HINTS: readonly ErrorHint[] = [
   },
   { pattern: /^there is no module "/, hint: BUNDLE_HINT },
   {
+    pattern: /^A system error occurred: uv_os_get_passwd /,
+    hint: "The user of a guest has no name: leave os.userInfo() out. os.homedir() and os.tmpdir() return the folder of the guest.",
+  },
+  {
     pattern: /^Node has no module "/,
     hint: "The documentation of Node lists its modules, such as node:fs and node:crypto.",
   },

@@ -441,6 +441,10 @@ describe("an error of JavaScript", () => {
       "throw Object.assign(new Error('EPERM: x, watch'), { code: 'EPERM', syscall: 'watch' })",
       /^Files cannot be watched here/,
     ],
+    [
+      "throw new Error('A system error occurred: uv_os_get_passwd returned ENOENT (no such file or directory)')",
+      /^The user of a guest has no name/,
+    ],
     ["throw new Error()", /has no message/],
     ["export async function GET(request) { return new Response('x') }", /export default \{ fetch: GET \}/],
     ["module.exports.handler = (event, context, callback) => callback(null, 1)", /has two parameters/],
