@@ -5,6 +5,7 @@ import { formatDuration } from "../units.ts";
 import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
 import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
+import { chooseRelief, reliefProblem } from "./memory-relief.ts";
 import type { Pool } from "./pool.ts";
 import { publicProblem } from "./public-use.ts";
 import { type TokenCaps, type TokenChain, type TokenLineage, TokenQuotas } from "./token-quotas.ts";
@@ -18,7 +19,7 @@ export interface ContainerManagerOptions {
   readonly containerParties: number;
   /** A slot that was not used for this time is closed. */
   readonly idleMs: number;
-  /** If the machine has less free memory than this, the service ends idle guests and starts no new guest. */
+  /** If the machine has less free memory than this, a new guest starts only after another has ended (see `chooseRelief`). */
   readonly memoryReserveBytes: number;
   /** The limits of each token. */
   readonly caps: TokenCaps;
@@ -42,14 +43,16 @@ const BUSY = { retryAfterMs: BUSY_RETRY_MS };
 /** The live containers, and the tokens that they count for. */
 export class ContainerManager {
   readonly #containers: Map<string, Container> = new Map();
+  /** All live slots, also those of fresh guests. */
+  readonly #slots: Set<GuestSlot> = new Set();
   readonly #pool: Pool;
   readonly #options: ContainerManagerOptions;
   readonly #quotas: TokenQuotas;
   readonly #availableMemory: () => number;
   readonly #sweeper: NodeJS.Timeout;
   #taken = 0;
-  #alive = 0;
   #memoryShort = false;
+  #isMeasuring = false;
   #draining = false;
 
   constructor(pool: Pool, options: ContainerManagerOptions) {
@@ -67,7 +70,7 @@ export class ContainerManager {
 
   /** The number of live slots. */
   get slots(): number {
-    return this.#alive;
+    return this.#slots.size;
   }
 
   /** The number of live containers. */
@@ -120,7 +123,10 @@ export class ContainerManager {
       throw new Problem("overloaded", "too many containers wait to be started", BUSY);
     if (container) this.#admitTo(container, network);
     this.#quotas.admitRun(lineage, network, existing ?? null);
-    if (existing && cold) refuseCrashLoop(existing, nowMs);
+    if (existing && cold) {
+      refuseCrashLoop(existing, nowMs);
+      if (this.#memoryShort) this.#freeMemory(lineage);
+    }
     const slot = existing ?? this.#open(name, group, lineage, nowMs, network !== null);
     this.#taken++;
     slot.container.taken++;
@@ -149,7 +155,7 @@ export class ContainerManager {
 
   close(): void {
     clearInterval(this.#sweeper);
-    for (const slot of this.#all()) slot.close();
+    for (const slot of this.#slots) slot.close();
     this.#containers.clear();
   }
 
@@ -185,7 +191,7 @@ export class ContainerManager {
     if (!container) this.#containers.set(name, (container = new Container(name)));
     const slot = new GuestSlot(container, group, lineage, this.#pool, isPublic);
     slot.ownerUsedMs = nowMs;
-    this.#alive++;
+    this.#slots.add(slot);
     countLive(slot, 1);
     if (isStart) for (const load of lineage.members) load.starts.push(nowMs);
     if (group.fresh && isStart) lineage.head.freshIn.set(name, nowMs);
@@ -207,7 +213,7 @@ export class ContainerManager {
     const fullOfPublic = isPublic ? this.#quotas.fullOfPublic(lineage) : null;
     const full = fullOfPublic ?? this.#quotas.full(lineage);
     if (full) {
-      const own = leastRecentOf(full, this.#all(), fullOfPublic !== null);
+      const own = leastRecentOf(full, this.#slots, fullOfPublic !== null);
       if (!own && fullOfPublic) throw publicProblem("the token", fullOfPublic.publicLive, "guests");
       if (!own) throw this.#quotas.fullProblem(full);
       evicted.push(own);
@@ -221,32 +227,53 @@ export class ContainerManager {
       }
       evicted.push(idle);
     }
-    if (evicted.length > 0 || (this.#alive < maxContainers && !this.#memoryShort)) return evicted;
-    const idle = chooseEviction(lineage, this.#all(), nowMs);
-    if (idle) return [idle];
-    const reason = this.#memoryShort ? "the machine is short of memory" : `${this.#alive} containers are in use`;
-    throw new Problem("overloaded", `${reason}, so no new container can be started`, BUSY);
+    if (evicted.length > 0) return evicted;
+    if (this.#slots.size >= maxContainers) {
+      const idle = chooseEviction(lineage, this.#slots, nowMs);
+      if (idle) return [idle];
+      throw noRoom(`${this.#slots.size} containers are in use`);
+    }
+    if (this.#memoryShort) this.#freeMemory(lineage);
+    return [];
   }
 
-  *#all(): Generator<GuestSlot> {
-    for (const { slots } of this.#containers.values()) yield* slots.values();
+  /** @throws {Problem} `overloaded` if no guest may be ended for the lineage. */
+  #freeMemory(lineage: TokenLineage): void {
+    const slot = chooseRelief(lineage, this.#slots);
+    if (!slot) throw noRoom("the machine is short of memory");
+    this.#relieve(slot);
+  }
+
+  #relieve(slot: GuestSlot): void {
+    if (slot.taken === 0) this.#remove(slot);
+    else slot.endGuests(reliefProblem(slot, this.#slots));
   }
 
   #sweep(nowMs: number): void {
-    for (const slot of this.#all()) {
+    for (const slot of this.#slots) {
       if (slot.taken === 0 && slot.usedMs < nowMs - this.#options.idleMs) this.#remove(slot);
     }
     this.#memoryShort = this.#availableMemory() < this.#options.memoryReserveBytes;
-    const largest = this.#memoryShort ? chooseEviction(null, this.#all(), nowMs) : null;
-    if (largest) this.#remove(largest);
+    if (this.#memoryShort && !this.#isMeasuring) void this.#measureAndRelieve();
     this.#quotas.sweep(nowMs);
+  }
+
+  async #measureAndRelieve(): Promise<void> {
+    this.#isMeasuring = true;
+    try {
+      for (const slot of [...this.#slots]) await slot.measure();
+    } finally {
+      this.#isMeasuring = false;
+    }
+    const slot = this.#memoryShort ? chooseRelief(null, this.#slots) : null;
+    if (slot) this.#relieve(slot);
   }
 
   #remove(slot: GuestSlot): void {
     const { container, group } = slot;
     if (container.slots.get(group.isolationKey) === slot) container.slots.delete(group.isolationKey);
     if (container.slots.size === 0 && container.taken === 0) this.#containers.delete(container.name);
-    this.#alive--;
+    this.#slots.delete(slot);
     countLive(slot, -1);
     slot.close();
   }
@@ -258,6 +285,10 @@ function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
     load.live += change;
     if (isPublic) load.publicLive += change;
   }
+}
+
+function noRoom(reason: string): Problem {
+  return new Problem("overloaded", `${reason}, so no new container can be started`, BUSY);
 }
 
 function concurrencyProblem({ name, taken }: Container): Problem {

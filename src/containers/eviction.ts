@@ -11,22 +11,18 @@ const RECENT_USE_MS = 10_000;
  * A slot that was used just now is chosen only for an owner that would not have more slots than its own. So a client that
  * opens a thousand containers closes its own containers, and not the warm containers of other clients.
  *
- * @param requester the lineage that needs the room, or null if the machine is short of memory.
+ * @param requester the lineage that needs the room
  * @returns the slot, or null if no slot may be closed.
  */
-export function chooseEviction(
-  requester: TokenLineage | null,
-  slots: Iterable<GuestSlot>,
-  nowMs: number,
-): GuestSlot | null {
+export function chooseEviction(requester: TokenLineage, slots: Iterable<GuestSlot>, nowMs: number): GuestSlot | null {
   let found: GuestSlot | null = null;
   let foundSize = 0;
   for (const each of slots) {
     if (each.taken > 0) continue;
     const { head } = each.owner;
-    const own = head === requester?.head;
+    const own = head === requester.head;
     const size = head.live + (own ? 1 : 0);
-    if (requester && !own && size <= requester.head.live && nowMs - each.usedMs < RECENT_USE_MS) continue;
+    if (!own && size <= requester.head.live && nowMs - each.usedMs < RECENT_USE_MS) continue;
     if (found && (size < foundSize || (size === foundSize && each.usedMs >= found.usedMs))) continue;
     found = each;
     foundSize = size;

@@ -75,6 +75,8 @@ export class GuestSlot {
   usedMs = 0;
   /** The number of reservations of the slot. */
   taken = 0;
+  /** The memory of all its guests in bytes when it was last measured, also of draining guests; 0 before. */
+  memoryBytes = 0;
   readonly #pool: Pool;
   readonly #crashes = new CrashLoop();
   #warm: Taken | null = null;
@@ -157,11 +159,28 @@ export class GuestSlot {
     guest.retire();
   }
 
+  /** Measures `memoryBytes`. */
+  async measure(): Promise<void> {
+    const sizes = this.#guests().map(async ({ process }) => (await process.inspect())?.memoryBytes ?? 0);
+    this.memoryBytes = (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Ends the guests of the slot with their runs. A run that follows waits as after crashes. */
+  endGuests(problem: Problem): void {
+    for (const guest of this.#guests()) guest.crash(problem);
+    this.memoryBytes = 0;
+  }
+
   /** Ends the guests of the slot. */
   close(): void {
-    for (const guest of [...this.#draining, this.#warm?.guest]) guest?.close(CLOSED);
+    for (const guest of this.#guests()) guest.close(CLOSED);
     this.#draining = [];
     this.#warm = null;
+  }
+
+  #guests(): readonly Guest[] {
+    const alive = this.#draining.filter((each) => !each.ended);
+    return this.#warm ? [...alive, this.#warm.guest] : alive;
   }
 
   /** Removes a guest that takes no new run, and lets it finish its runs. */

@@ -10,9 +10,10 @@ import type { Guest } from "../../src/containers/guest/guest.ts";
 import type { IsolationGroup } from "../../src/containers/isolation-group.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import type { TokenChain } from "../../src/containers/token-quotas.ts";
+import type { Problem } from "../../src/errors.ts";
 import { until } from "../contract/until.ts";
 import { FREE, NO_CAPS, groupNamed, token } from "./isolation-groups.ts";
-import { makeGuest } from "./puppet.ts";
+import { IDLE, makeGuest, type Puppet } from "./puppet.ts";
 
 const ALICE = token("alice");
 const BOB = token("bob");
@@ -149,6 +150,92 @@ describe("the evicted guest", () => {
         return false;
       }
     }, "there is room again");
+  });
+});
+
+/** The manager of a machine that is short of memory from the first measurement on. */
+function makeShort(t: TestContext): { manager: ContainerManager; becomeShort: () => void } {
+  let available = 1_000;
+  const manager = makeManager(t, { memoryReserveBytes: 500, availableMemory: () => available });
+  return { manager, becomeShort: () => (available = 499) };
+}
+
+/** Takes a guest in each of the containers, and lets each hold memory. The runs go on. */
+async function fill(
+  manager: ContainerManager,
+  names: readonly string[],
+  chain: TokenChain,
+  mib: number,
+): Promise<Use[]> {
+  const uses: Use[] = [];
+  for (const name of names) {
+    const held = await hold(manager, name, chain, performance.now());
+    (held.guest.process as Puppet).status = () => ({ ...IDLE, memoryBytes: mib * 2 ** 20 });
+    uses.push(held);
+  }
+  return uses;
+}
+
+const isRefused = (manager: ContainerManager, name: string, chain: TokenChain): boolean => {
+  try {
+    manager.release(manager.reserve(name, FREE, chain, performance.now()));
+    return false;
+  } catch (error) {
+    assert.equal((error as { code: string }).code, "overloaded");
+    return true;
+  }
+};
+
+describe("a machine that is short of memory", () => {
+  it("ends a guest at work of a family that holds far more, so that it takes all memory from no other", async (t) => {
+    const { manager, becomeShort } = makeShort(t);
+    const [warm] = await fill(manager, ["bobs"], BOB, 80);
+    manager.release(warm!.reservation);
+    const [small, large] = [await fill(manager, ["a", "b"], ALICE, 140), await fill(manager, ["c"], ALICE, 190)];
+    becomeShort();
+    await until(() => large[0]!.guest.ended, "the largest guest has ended");
+    assert.deepEqual([warm!.guest.ended, small[0]!.guest.ended, small[1]!.guest.ended], [false, false, false]);
+  });
+
+  it("gives a family without a guest the memory of a guest at work, and the large family gets no other", async (t) => {
+    const { manager, becomeShort } = makeShort(t);
+    const alice = await fill(manager, ["a", "b"], ALICE, 150);
+    await fill(manager, ["bobs"], BOB, 80);
+    becomeShort();
+    await until(() => isRefused(manager, "c", ALICE), "the family that holds the most is refused");
+    assert.ok(alice.every(({ guest }) => !guest.ended));
+    await until(() => !isRefused(manager, "carols", CAROL), "the guests have been measured");
+    assert.equal(alice.filter(({ guest }) => guest.ended).length, 1);
+    const [ended] = alice.filter(({ guest }) => guest.ended);
+    manager.release(ended!.reservation);
+    assert.equal(isRefused(manager, ended!.reservation.slot.container.name, ALICE), true, "nor in the same container");
+  });
+
+  it("ends no guest at work of a family that holds not much more", async (t) => {
+    const { manager, becomeShort } = makeShort(t);
+    const alice = await fill(manager, ["a", "b", "c"], ALICE, 60);
+    becomeShort();
+    await until(() => isRefused(manager, "carols", CAROL), "a new guest is refused");
+    assert.deepEqual(
+      alice.map(({ guest }) => guest.ended),
+      [false, false, false],
+    );
+  });
+
+  it("answers the runs of an ended guest with the reason", async (t) => {
+    const { manager, becomeShort } = makeShort(t);
+    const [bob] = await fill(manager, ["bobs"], BOB, 60);
+    manager.release(bob!.reservation);
+    const [alice] = await fill(manager, ["a"], ALICE, 250);
+    const ended: Problem[] = [];
+    alice!.guest.crash = (problem: Problem) => void ended.push(problem);
+    becomeShort();
+    await until(() => ended.length > 0, "the guest has ended");
+    assert.equal(ended[0]!.code, "task_memory");
+    assert.match(
+      ended[0]!.message,
+      /^the machine is short of memory, and the containers of the token .* hold 250MiB of it/,
+    );
   });
 });
 

@@ -59,8 +59,9 @@ export const CONTAINERS: Settings<ContainerConfig> = {
   memoryReserve: one(
     "--memory-reserve <size>",
     128 * 2 ** 20,
-    "memory of the machine that stays free; below it the service closes idle containers and starts none; stops many small " +
-      "containers that together take all memory",
+    "memory of the machine that stays free; below it a guest starts only after another has ended: first idle guests end, of the " +
+      "token family that holds the most memory, then guests at work of a family that holds four times as much as the one that " +
+      "needs a guest; stops containers that together take all memory",
     size(0),
   ),
 };
