@@ -1,6 +1,7 @@
 import { once } from "node:events";
 
 import { ESBUILD_HOST, MAX_ARTEFACT_BYTES, MAX_HEAD_BYTES, REGISTRY_HOST } from "../bundler/build-messages.ts";
+import { ConnectionShares } from "../egress/connection-shares.ts";
 import { type Egress, NO_EGRESS } from "../egress/egress.ts";
 import { Problem } from "../errors.ts";
 import type { GuestProcess, Sandbox } from "../sandbox/sandbox.ts";
@@ -37,7 +38,8 @@ export async function executeOrder(
   const egress: Egress = {
     ...NO_EGRESS,
     limits: { connections: CONNECTIONS, bytes: NETWORK_BYTES, timeMs: deadlineMs },
-    maxConnections: CONNECTIONS,
+    // Half of it, which one family may have, are all that its run may open.
+    connections: new ConnectionShares(2 * CONNECTIONS),
     counts: { ...NO_EGRESS.counts },
     inside: (host) => {
       if (host === REGISTRY_HOST) return proxy?.connect() ?? null;

@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import type { Guest } from "./guest/guest.ts";
 import { PublicUse, publicShare } from "./public-use.ts";
 
 /** The limits of one token, together with all tokens that descend from it. */
@@ -25,6 +26,8 @@ export class TokenLoad {
   /** What the runs in flight of clients without a token use. */
   readonly publicUse: PublicUse = new PublicUse();
   live = 0;
+  /** The guests of its family that take no new run and only finish theirs, oldest first. Only the root token has some. */
+  readonly draining: Set<Guest> = new Set();
   /** The live slots that runs without a token opened. */
   publicLive = 0;
   /** When it started containers within the last minute, oldest first. */

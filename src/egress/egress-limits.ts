@@ -14,11 +14,6 @@ export interface EgressLimits {
  */
 export const MAX_STREAMS: number = 256;
 /**
- * The divisor for a guest's share of all connections, which applies while half of the service's connections are open.
- * Without it, the sixteen guests that a token and the tokens below it may have could take all connections.
- */
-export const GUEST_PARTS: number = 64;
-/**
  * The maximum number of connections that one run may request, and the maximum number of its lookups. It stops port
  * scans, and the transfer of secrets to a name server.
  */

@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 
 import { type EgressCounts, egressCounts } from "../telemetry/egress-counts.ts";
+import { ConnectionShares } from "./connection-shares.ts";
 import type { EgressLimits } from "./egress-limits.ts";
 import { LocalPorts } from "./local-ports.ts";
 import { type EgressPolicy, egressPolicy } from "./policy.ts";
@@ -9,8 +10,7 @@ import { type EgressPolicy, egressPolicy } from "./policy.ts";
 export interface Egress {
   readonly policy: EgressPolicy;
   readonly limits: EgressLimits;
-  /** The maximum number of connections of all guests. Each connection takes a file descriptor of the service. */
-  readonly maxConnections: number;
+  readonly connections: ConnectionShares;
   readonly counts: EgressCounts;
   readonly ports: LocalPorts;
   /**
@@ -24,7 +24,7 @@ export interface Egress {
 export const NO_EGRESS: Egress = {
   policy: egressPolicy({ mode: "none", allow: [] }),
   limits: { connections: 1, bytes: 0, timeMs: 1_000 },
-  maxConnections: 1,
+  connections: new ConnectionShares(1),
   counts: egressCounts(),
   ports: new LocalPorts(),
 };

@@ -4,7 +4,6 @@ import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wi
 import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
 import { EgressDenied } from "./denied.ts";
 import {
-  GUEST_PARTS,
   LINGER_MS,
   MAX_OPENS,
   MAX_STREAMS,
@@ -170,6 +169,7 @@ export class Gateway implements StreamOwner {
     this.#ready.delete(stream);
     if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id);
     stream.opener.open--;
+    this.#egress.connections.remove(stream.opener.family);
     this.#egress.counts.open--;
   }
 
@@ -188,6 +188,7 @@ export class Gateway implements StreamOwner {
     budget.opens++;
     budget.use.connections++;
     budget.open++;
+    this.#egress.connections.add(budget.family);
     this.#egress.counts.asked++;
     this.#egress.counts.open++;
     this.#streams.set(id, stream);
@@ -198,7 +199,7 @@ export class Gateway implements StreamOwner {
   }
 
   #whyNotOpen(budget: Budget): string | null {
-    const { limits, counts, maxConnections } = this.#egress;
+    const { limits, connections } = this.#egress;
     if (budget.opens >= MAX_OPENS) return `the run has requested ${MAX_OPENS} connections, the maximum`;
     if (budget.open >= limits.connections) {
       return `the run has ${budget.open} open connections, the maximum (--egress-connections)`;
@@ -209,10 +210,8 @@ export class Gateway implements StreamOwner {
     if (this.#held.size >= MAX_STREAMS && !this.#makeRoom()) {
       return `the runs of the container have ${MAX_STREAMS} open connections, the maximum`;
     }
-    if (counts.open >= maxConnections) return "the service has its maximum of open connections";
-    const guestShare = Math.max(1, Math.floor(maxConnections / GUEST_PARTS));
-    if (counts.open < maxConnections / 2 || this.#held.size < guestShare || this.#makeRoom()) return null;
-    return `half of the service's connections are open, so a container may have at most ${guestShare}`;
+    const full = connections.whyFull(budget.family);
+    return full === null || this.#makeRoom() ? null : full;
   }
 
   /** Closes the oldest connection whose run has ended and that no other run has used. */

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import { ConnectionShares } from "../egress/connection-shares.ts";
 import type { Egress } from "../egress/egress.ts";
 import { LocalPorts } from "../egress/local-ports.ts";
 import { egressPolicy } from "../egress/policy.ts";
@@ -20,7 +21,7 @@ export function openEgress(config: Config, maxConnections: number, ownPorts: () 
   return {
     policy: egressPolicy({ mode, allow, ports, ownPorts, ownPlaces }),
     limits: { connections: config.egressConnections, bytes: config.egressBytes, timeMs: config.egressTime },
-    maxConnections,
+    connections: new ConnectionShares(maxConnections),
     counts: egressCounts(),
     ports: new LocalPorts(),
   };

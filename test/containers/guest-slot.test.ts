@@ -90,6 +90,25 @@ it("a guest that drains or has ended takes no run, and another guest replaces it
   assert.notEqual((await slot.arrive()).guest, guest);
 });
 
+it("the draining guests of all slots of a token family are few: the oldest ends with its runs", async (t) => {
+  const family = owner();
+  const pool = new Pool(async () => (await makeGuest(t)).guest, 0);
+  t.after(() => pool.close());
+  const drained: Guest[] = [];
+  for (let index = 0; index < 10; index++) {
+    const slot = new GuestSlot(new Container(`c-${index}`), FREE, family, pool);
+    const { guest } = await slot.arrive();
+    start(guest, "a");
+    guest.retire();
+    assert.notEqual((await slot.arrive()).guest, guest);
+    drained.push(guest);
+  }
+  assert.deepEqual(
+    drained.map(({ ended }) => ended),
+    [true, true, ...Array.from({ length: 8 }, () => false)],
+  );
+});
+
 it("a guest that replaces a lost guest is requested as a replacement, and the first guest is not", async (t) => {
   const requests: boolean[] = [];
   const pool = new Pool(async () => (await makeGuest(t)).guest, 0);

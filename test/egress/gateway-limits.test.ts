@@ -3,8 +3,10 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 
+import { ConnectionShares } from "../../src/egress/connection-shares.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { type Recorder, start } from "../containers/recorder.ts";
+import { until } from "../contract/until.ts";
 import { type Network, openNetwork, type PuppetStream, serveTcp } from "./puppet-network.ts";
 
 const MIB = 2 ** 20;
@@ -161,23 +163,32 @@ describe("connections that outlive their run", () => {
 describe("the service", () => {
   it("limits the open connections of all guests together", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.resume());
-    const network = await openNetwork(t, { ports: [port], maxConnections: 64 });
-    network.egress.counts.open = 63;
+    const connections = new ConnectionShares(64);
+    const network = await openNetwork(t, { ports: [port], connections });
+    for (let other = 0; other < 63; other++) connections.add(`other-${other}`);
     await opened(network, network.run, port, 1);
     const fault = await network.wire.open(network.run.id, "127.0.0.1", port).broke;
     assert.match(fault.message, /the service has its maximum of open connections/);
   });
 
-  it("reserves the second half of its connections for guests with few connections", async (t) => {
+  it("divides its connections between token families, whatever number of guests they have", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
-    const network = await openNetwork(t, { ports: [port], maxConnections: 256 });
-    const { wire, run, egress } = network;
-    egress.counts.open = 120;
-    await opened(network, run, port, 8);
-    const fault = await wire.open(run.id, "127.0.0.1", port).broke;
-    assert.match(fault.message, /half of the service's connections are open, so a container may have at most 4/);
-    egress.counts.open -= 1;
-    await opened(network, run, port, 1);
+    const connections = new ConnectionShares(40);
+    const [one, two] = [
+      await openNetwork(t, { ports: [port], connections }),
+      await openNetwork(t, { ports: [port], connections }),
+    ];
+    await opened(one, one.run, port, 12);
+    await opened(two, two.run, port, 8);
+    const fault = await one.wire.open(one.run.id, "127.0.0.1", port).broke;
+    assert.match(
+      fault.message,
+      /the token and its relatives have 20 open connections, and the service has 20 more for all others/,
+    );
+    assert.equal(connections.whyFull("another family"), null);
+    two.puppet.kill();
+    await until(() => connections.whyFull("") === null, "the connections of an ended guest are free");
+    await opened(one, one.run, port, 1);
   });
 
   it("holds a limited number of bytes of one guest for peers that do not read", async (t) => {

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import type { TestContext } from "node:test";
 
 import type { Guest } from "../../src/containers/guest/guest.ts";
+import { ConnectionShares } from "../../src/egress/connection-shares.ts";
 import type { Egress } from "../../src/egress/egress.ts";
 import { LocalPorts } from "../../src/egress/local-ports.ts";
 import { type EgressOptions, egressPolicy } from "../../src/egress/policy.ts";
@@ -32,7 +33,7 @@ export interface NetworkOptions extends Partial<EgressOptions> {
   /** The addresses of each name for each query in turn; the last answer repeats. */
   names?: Record<string, readonly (readonly string[])[]>;
   limits?: Partial<Egress["limits"]>;
-  maxConnections?: number;
+  connections?: ConnectionShares;
   localPorts?: LocalPorts;
   net?: NetClaim;
 }
@@ -54,7 +55,7 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
     names = {},
     ports: reachable = [],
     limits,
-    maxConnections = 1_000,
+    connections = new ConnectionShares(2_000),
     localPorts = new LocalPorts(),
     net = null,
     ...rest
@@ -74,7 +75,7 @@ export async function openNetwork(t: TestContext, options: NetworkOptions = {}):
       ...rest,
     }),
     limits: { connections: 64, bytes: 256 * MIB, timeMs: 60_000, ...limits },
-    maxConnections,
+    connections,
     counts: egressCounts(),
     ports: localPorts,
   };

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
+import { ConnectionShares } from "../../src/egress/connection-shares.ts";
 import type { Egress } from "../../src/egress/egress.ts";
 import { LocalPorts } from "../../src/egress/local-ports.ts";
 import { egressPolicy } from "../../src/egress/policy.ts";
@@ -28,7 +29,7 @@ export async function openFuzzedNetwork(): Promise<FuzzedNetwork> {
     egress: {
       policy: egressPolicy({ mode: "public", allow, resolver }),
       limits: { connections: 2, bytes: 2_000, timeMs: 60_000 },
-      maxConnections: 100,
+      connections: new ConnectionShares(100),
       counts: egressCounts(),
       ports: new LocalPorts(),
     },
