@@ -13,10 +13,13 @@ export async function examineSandbox(config: Config): Promise<{ level: Isolation
   const options = sandboxOptions(config);
   let sandbox: Sandbox | null = null;
   try {
-    sandbox = await openSandbox(options, () => {});
-    const { level, held, layers } = sandbox.facts;
-    const checks = await testWall(probeGuests(sandbox, options.resultBytes), { ...options, level, held, layers });
-    return { level, findings: [...sandboxFindings(sandbox.facts, checks), await examineEsbuild(sandbox)] };
+    const opened = await openSandbox(options, () => {});
+    sandbox = opened;
+    const { level, held, layers } = opened.facts;
+    const promised = { ...options, level, held, layers };
+    const probes = probeGuests(opened, options.resultBytes);
+    const checks = await testWall(probes, (kind) => opened.launch(kind), promised);
+    return { level, findings: [...sandboxFindings(opened.facts, checks), await examineEsbuild(opened)] };
   } catch (error) {
     return { level: null, findings: [unopened(error as Error, config)] };
   } finally {

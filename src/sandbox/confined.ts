@@ -29,6 +29,7 @@ import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
 import { executeAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
+import { memoryTakerPlan } from "./self-test/memory-taker.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
@@ -88,7 +89,13 @@ export async function openConfined(
     return { home, policy: guestPolicy(homes.files, home, identity, resources, cgroups, abi) };
   };
 
+  const takerPlan = (policy: GuestPolicy): Plan => {
+    const { program: _, ...others } = policy;
+    return memoryTakerPlan(guestPlan(others), limits, heldBy(cgroups).memory);
+  };
+
   const argumentsOf = (kind: GuestKind, { program }: GuestPolicy): string[] => {
+    if (kind === "memory-taker") return [];
     if (kind === "esbuild") return [program!, ...esbuildArguments(folder.esbuild())];
     const main = `${homes.files.program}/guest/main.js`;
     return [homes.files.node, OPENSSL, ...guestArguments(main, resourcesOf(kind, limits))];
@@ -192,7 +199,7 @@ export async function openConfined(
   // Home and plan take two milliseconds. They are prepared ahead, so that a start does not wait for them.
   const prepareStart = (kind: GuestKind): Prepared => {
     const { home, policy } = prepare(kind);
-    const plan = guestPlan(policy);
+    const plan = kind === "memory-taker" ? takerPlan(policy) : guestPlan(policy);
     return { home, plan, bytes: encodePlan(plan), args: argumentsOf(kind, policy) };
   };
   const guests = new Ahead(() => prepareStart("task"));

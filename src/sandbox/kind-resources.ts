@@ -15,7 +15,7 @@ const ESBUILD_DESCRIPTORS = 64;
 
 /** Returns the resources of a guest. @param limits the resources of tasks, which the operator configures. */
 export function resourcesOf(kind: GuestKind, limits: GuestResources): GuestResources {
-  if (kind === "task") return limits;
+  if (kind === "task" || kind === "memory-taker") return limits;
   if (kind === "builder") return { ...limits, memoryBytes: Math.max(limits.memoryBytes, BUILDER_BYTES) };
   return {
     ...limits,

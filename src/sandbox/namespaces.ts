@@ -26,6 +26,7 @@ import type { Architecture } from "./seccomp/system-calls.ts";
 import type { Check } from "./self-test/check.ts";
 import { executeAsGuest } from "./self-test/execute-as-guest.ts";
 import { testLayers } from "./self-test/layers.ts";
+import { memoryTakerPlan } from "./self-test/memory-taker.ts";
 import { testNesting } from "./self-test/nesting.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
@@ -100,6 +101,10 @@ export async function openNamespaces(
   const recipeOf = (kind: GuestKind): Recipe => {
     const resources = resourcesOf(kind, limits);
     if (kind === "esbuild") return esbuildRecipe(folder, resources, cgroups, abi);
+    if (kind === "memory-taker") {
+      const taking = memoryTakerPlan(guestPlan(policy), limits, heldBy(cgroups).memory);
+      return { plan: taking, bytes: encodePlan(taking), args: nodeWall, resources };
+    }
     const plan = guestPlan({ ...guestPolicy(libraries, resources, cgroups, abi), program: NODE });
     const words = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, resources)];
     const args = [...bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), resources), ...words];

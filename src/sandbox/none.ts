@@ -1,4 +1,5 @@
 import { chownSync, mkdtempSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import path from "node:path";
 
 import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
@@ -6,9 +7,13 @@ import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import { resourcesOf } from "./kind-resources.ts";
 import type { GuestResources, LocalSandbox } from "./local-sandbox.ts";
+import { encodePlan } from "./plan/encode.ts";
+import { sendPlan } from "./plan/execute-plan.ts";
+import { PLAN_DESCRIPTOR } from "./plan/stub.ts";
 import { esbuildArguments, esbuildEnvironment } from "./program/esbuild-program.ts";
 import { describeResources, guestArguments } from "./program/guest-program.ts";
 import { underLimits } from "./rlimits.ts";
+import { memoryTakerPlan } from "./self-test/memory-taker.ts";
 import { processTag } from "./temp/process-tag.ts";
 import type { RunFolder } from "./temp/run-folder.ts";
 import { guestUids } from "./uids.ts";
@@ -35,22 +40,33 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
     start: (frames, kind = "task") => {
       const own = resourcesOf(kind, limits);
       const program = kind === "esbuild" ? folder.esbuild() : null;
+      const isTaker = kind === "memory-taker";
       const tmp = mkdtempSync(path.join(folder.path, "tmp-"));
       const identity = nextIdentity();
       if (identity.uid !== undefined) chownSync(tmp, identity.uid, identity.gid!);
+      const main = path.join(folder.program, "guest/main.js");
       const words = program
         ? [program.file, ...esbuildArguments(program)]
-        : [
-            folder.node,
-            ...permissions(folder.program, tmp),
-            ...guestArguments(path.join(folder.program, "guest/main.js"), own),
-          ];
+        : isTaker
+          ? [folder.stub]
+          : [folder.node, ...permissions(folder.program, tmp), ...guestArguments(main, own)];
       const [shell, ...args] = underLimits(own, cgroups, program ? FRAMES_AS_STREAMS : "");
       const environment = program ? esbuildEnvironment(own) : { TMPDIR: tmp };
       const child = spawnGuest(
-        { program: shell!, args: [...args, ...words], extraStdio: [], identity, environment, cwd: tmp },
+        {
+          program: shell!,
+          args: [...args, ...words],
+          extraStdio: isTaker ? ["pipe"] : [],
+          identity,
+          environment,
+          cwd: tmp,
+        },
         frames,
       );
+      if (isTaker) {
+        const plan = encodePlan(memoryTakerPlan({ steps: [] }, own, heldBy(cgroups).memory));
+        sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, plan);
+      }
       const pid = Promise.resolve(child.pid!);
       const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, undefined, own);
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));

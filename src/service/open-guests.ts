@@ -54,11 +54,12 @@ export async function openGuests(
   const launch = (): Promise<Guest> =>
     launches.measure(() => launchGuest(sandbox, guests, guestLimits, egress, helpers));
   const { level, held, layers } = sandbox.facts;
+  const promised = { ...resources, level, held, layers };
   // At isolation level "none" the service promises no isolation, so there is nothing to test.
   const checks =
     level === "none"
       ? []
-      : await testWall(probeGuests(sandbox, config.resultLimit), { ...resources, level, held, layers });
+      : await testWall(probeGuests(sandbox, config.resultLimit), (kind) => sandbox.launch(kind), promised);
   refuseOpenWall(checks);
 
   const starting = { most: capacity.spares, startsAtOnce: capacity.starts, demandMs: config.poolWindow };

@@ -68,7 +68,7 @@ export async function useBubblewrap(script: string): Promise<AsyncDisposable> {
 /** Runs the self-test on a sandbox and closes the sandbox. */
 export async function testSandbox(sandbox: Sandbox, promised: Partial<Promised> = {}): Promise<Check[]> {
   try {
-    return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), {
+    return await testWall(probeGuests(sandbox, RESOURCES.resultBytes), (kind) => sandbox.launch(kind), {
       ...RESOURCES,
       ...sandbox.facts,
       ...promised,

@@ -10,7 +10,7 @@ import {
 
 /**
  * A request of a service without root to its launcher, over the channel between them. A request has no path, no program and
- * no user: an attacker who controls the service can start and end guests of the three kinds, and nothing else.
+ * no user: an attacker who controls the service can start and end guests of the four kinds, and nothing else.
  */
 export interface Request {
   readonly do: "launch" | "seal" | Priority | "inspect" | "measure" | "interrupt" | "kill";

@@ -19,8 +19,8 @@ const SECCOMP_MODE_FILTER = 2;
 
 export interface KernelReports {
   readonly guest: KernelReport;
-  /** The report of another guest. */
-  readonly neighbour: KernelReport;
+  /** The report of another guest, or null if it could not be started. */
+  readonly neighbour: KernelReport | null;
   /** The report of this process. */
   readonly own: KernelReport;
 }
@@ -125,6 +125,7 @@ function judgeUser({ guest, neighbour, own }: KernelReports, level: IsolationLev
   // root is like any other user.
   if (uid === 0 && own.isOfHost && level !== "confined") return { ...check, outcome: "open", found: "root" };
   if (own.uids.includes(uid)) return { ...check, outcome: "weak", found: `user ${uid}, the same as the service` };
+  if (!neighbour) return { ...check, outcome: "open", found: `user ${uid}, and no other guest to compare it with` };
   if (neighbour.uids.includes(uid))
     return { ...check, outcome: "open", found: `user ${uid}, the same as another guest` };
   return { ...check, outcome: "held", found: `user ${uid}, different from another guest's` };
