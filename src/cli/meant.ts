@@ -72,7 +72,7 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   if (flag === "--container" && command.name() === "deploy") return "caisson.json names the container";
   if (/^--(?:package|npm)s?$/.test(flag) && pathOf(command) === "caisson deploy")
     return 'caisson.json names the packages, such as "packages": {"zod": "^4"}';
-  if ((flag === "-e" || flag === "--eval") && command.name() === "run")
+  if (/^(?:-e|--eval|--code|--script|--source)$/.test(flag) && command.name() === "run")
     return "write the code to stdin: echo 'return 1' | caisson run -";
   if (command.name() === "run" && OF_CODE.test(flag)) {
     return "code receives params and secrets of its task or token: caisson tasks deploy --param, --secret";
@@ -100,7 +100,9 @@ function surplusMeant(command: Command, text: string): string | null {
   if (limits !== null) return `did you mean ${limits}?`;
   const { _showHelpAfterError: printsForm } = command as Command & { readonly _showHelpAfterError?: unknown };
   const [form] = EXAMPLES.get(command) ?? [];
-  return printsForm || form === undefined ? null : `the form is: caisson ${form}`;
+  if (printsForm || form === undefined) return null;
+  const flag = /option '(?:-\w, )?(--[^']+)' argument missing/.exec(text)?.[1];
+  return `the form is: caisson ${form}${flag === undefined || form.includes(flag.split(" ")[0]!) ? "" : ` ${flag}`}`;
 }
 
 /** Returns what a surplus word means, if a flag or another command takes it, or null. */
@@ -113,6 +115,9 @@ function otherMeant(command: Command, text: string): string | null {
   if (pair !== undefined) return pair;
   if (pathOf(command) === "caisson settings")
     return "settings are set when the service starts: with a flag of caisson serve, a variable or --config";
+  if (pathOf(command) === "caisson usage") return "caisson usage --by container counts the runs of each container";
+  if (pathOf(command) === "caisson logs")
+    return `it takes a container; for the runs of one task: caisson runs list ${words[0]} --task ${word}`;
   if (pathOf(command) === "caisson serve" && /^\d{1,5}$/.test(word)) return `did you mean --port ${word}?`;
   if (pathOf(command) === "caisson deploy") {
     const file = words.find((each) => /\.[cm]?[jt]sx?$/.test(each));

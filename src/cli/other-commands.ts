@@ -1,4 +1,6 @@
 const CONSOLE = "the web console is at the url of the service, for a browser; or at the port of --console-port";
+const NO_SCHEDULE =
+  "the service has no schedule: let cron call caisson run --task NAME --container NAME, or the URL of the task";
 const RUN_TASK = "caisson run --task NAME --container NAME runs a deployed task";
 const LISTS =
   "caisson tasks list CONTAINER, caisson containers list, caisson runs list and caisson tokens list print lists";
@@ -33,11 +35,21 @@ export const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   push: "caisson deploy deploys the tasks of a folder",
   secrets: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
   secret: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
+  cron: NO_SCHEDULE,
+  schedule: NO_SCHEDULE,
+  schedules: NO_SCHEDULE,
+  function: "caisson tasks lists, shows and deploys named tasks",
+  functions: "caisson tasks lists, shows and deploys named tasks",
+  env: "caisson tasks deploy --secret and --param set what code receives",
+  install: "caisson packages add NAME permits a package, and the first run builds it",
+  add: "caisson packages add NAME permits a package, and the first run builds it",
   console: CONSOLE,
   open: CONSOLE,
   ui: CONSOLE,
 };
 
+const LABEL =
+  "PATCH /api/containers/{container} sets labels and the description of a container, and so does the web console";
 const SET_LIMITS = "caisson limits set container NAME minute=60 sets the limits of a container";
 
 const NO_REMOVAL =
@@ -45,7 +57,29 @@ const NO_REMOVAL =
 
 /** The same for the commands below a command. */
 export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  tasks: { rm: "did you mean delete?", remove: "did you mean delete?", run: RUN_TASK, create: "did you mean deploy?" },
+  tasks: {
+    rm: "did you mean delete?",
+    remove: "did you mean delete?",
+    run: RUN_TASK,
+    invoke: RUN_TASK,
+    create: "did you mean deploy?",
+    put: "did you mean deploy?",
+    set: "did you mean deploy?",
+    update: "did you mean deploy?",
+    publish: "did you mean deploy?",
+    get: "did you mean show?",
+    cat: "did you mean show?",
+    code: "did you mean show?",
+    history: "did you mean versions?",
+    logs: FOLLOW,
+  },
+  limits: {
+    get: "did you mean show?",
+    list: "did you mean show?",
+    delete: "did you mean reset? caisson limits set container NAME --none removes all limits",
+    remove: "did you mean reset? caisson limits set container NAME --none removes all limits",
+    clear: "did you mean reset? caisson limits set container NAME --none removes all limits",
+  },
   containers: {
     create: "a container needs no creation: the first run makes it",
     new: "a container needs no creation: the first run makes it",
@@ -58,6 +92,9 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     limit: SET_LIMITS,
     limits: SET_LIMITS,
     update: SET_LIMITS,
+    get: "did you mean show?",
+    label: LABEL,
+    labels: LABEL,
     start: "did you mean resume? A container needs no start",
   },
   packages: {
@@ -76,8 +113,9 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     delete: "did you mean revoke?",
     rm: "did you mean revoke?",
     remove: "did you mean revoke?",
+    get: "did you mean show?",
   },
-  runs: { stop: "did you mean cancel?", kill: "did you mean cancel?", logs: FOLLOW },
+  runs: { get: "did you mean show?", stop: "did you mean cancel?", kill: "did you mean cancel?", logs: FOLLOW },
 };
 
 /** Flags for values that code receives, which `caisson run` does not have. */

@@ -118,7 +118,7 @@ function deployCommand(): Command {
     .description("put one file into a container as a named task; caisson deploy does it for a folder")
     .argument("<container>", "the container", name)
     .argument("<file>", "JavaScript or TypeScript")
-    .option("--name <task>", "the name of the task; default: the name of the file without its ending")
+    .option("--name <task>", "the name of the task; default: the name of the file without its ending", name)
     .option("--public", "anyone may run it")
     .option("--no-public", "only tokens may run it")
     .option("--timeout <duration>", "the longest that a run may take, such as 5s")
@@ -161,7 +161,7 @@ function deployCommand(): Command {
     const { caisson, target, flags, json } = call;
     const task = flags.name ?? path.basename(file).replace(/\.[^.]+$/, "");
     const settings = { members: membersOf(flags), secrets: flags.secret ?? [] };
-    const wanted = [await readWanted({ name: name(task), file: file, settings }, flags.bundle === true)];
+    const wanted = [await readWanted({ name: taskName(task), file: file, settings }, flags.bundle === true)];
     const steps = await plan(caisson, container, wanted, { secrets: true, environment: process.env });
     if (!json) process.stdout.write(stepText(steps[0]!));
     if (flags.dryRun) {
@@ -239,4 +239,13 @@ function taskVerb(verb: string, description: string): Command {
     .argument("<container>", "the container", name)
     .argument("<task>", "the name of the task", name)
     .showHelpAfterError(`The form is: caisson tasks ${verb} acme hook${verb === "rollback" ? " 3" : ""}`);
+}
+
+/** The name of a file may be none of a task. @throws {UsageError}, because an `InvalidArgumentError` is for the parser of the flags */
+function taskName(text: string): string {
+  try {
+    return name(text);
+  } catch (error) {
+    throw new UsageError(`${JSON.stringify(text)}: ${(error as Error).message} Set --name.`, { cause: error });
+  }
 }

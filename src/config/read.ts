@@ -129,7 +129,10 @@ function contradictions(config: Config): string[] {
     faults.push(`--npm-scope-token ${unknownScope.scope} needs the registry of the scope, in --npm-scope`);
   const safe =
     isLoopback(config.host) || config.tlsCert !== null || config.trustProxy.length > 0 || config.insecureHttp;
-  if (!safe) {
+  const [, hostAlone, portInHost] = /^([\w.-]+|\[[\da-f:]+\]):(\d+)$/i.exec(config.host) ?? [];
+  if (hostAlone !== undefined) {
+    faults.push(`--host ${config.host} has a port; write --host ${hostAlone} --port ${portInHost}`);
+  } else if (!safe) {
     faults.push(
       `--host ${config.host} is not loopback: tokens would travel unencrypted; ` +
         "set --tls-cert and --tls-key, --trust-proxy or --insecure-http",

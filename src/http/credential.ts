@@ -11,9 +11,15 @@ export interface Credential {
  * Returns the token of a request, from `Authorization: Bearer` (RFC 6750, section 2.1) or from `key` in the query.
  *
  * @param acceptKey whether the operator allows `key` in the query
+ * @param more a further sentence for a request without a token
  * @throws {Problem} `credentials_ambiguous`, `token_missing`
  */
-export function readCredential(request: IncomingMessage, query: URLSearchParams, acceptKey: boolean): Credential {
+export function readCredential(
+  request: IncomingMessage,
+  query: URLSearchParams,
+  acceptKey: boolean,
+  more: string = "",
+): Credential {
   const bearer = bearerToken(request);
   const keys = acceptKey ? query.getAll("key") : [];
   if (keys.length + (bearer === null ? 0 : 1) > 1) {
@@ -25,9 +31,7 @@ export function readCredential(request: IncomingMessage, query: URLSearchParams,
   const key = keys[0];
   if (key) return { token: key };
   throw new Problem("token_missing", missingToken(request.headers, query), {
-    hint: acceptKey
-      ? "Send Authorization: Bearer <token>, or key=<token> in the query."
-      : "Send Authorization: Bearer <token>.",
+    hint: `Send Authorization: Bearer <token>${acceptKey ? ", or key=<token> in the query" : ""}.${more}`,
   });
 }
 

@@ -100,15 +100,18 @@ interface Violation {
 
 const LINE_BREAK =
   "In JSON, a line break of the code is written \\n. Or send the code as it is, as text/javascript instead of application/json.";
+const AS_IT_IS =
+  "Or send the code as it is, as text/javascript instead of application/json, such as with --data-binary @task.js. ";
 
 /** Adds to the fault of a body that is not JSON what the body should be. Most often, code was sent as JSON. */
 function withForm(error: unknown, body: Buffer, optionNames: ReadonlySet<string>): unknown {
   if (!(error instanceof Problem) || error.options.hint !== undefined) return error;
   const isObject = body.toString("latin1", 0, MAX_NAME_LENGTH).trimStart().startsWith("{");
   const hint = `A body of application/json is an envelope, such as {"code": "..."}. Send code as it is as text/javascript, or without a type.`;
+  const mistake = jsonMistake(error.message, body);
   const inObject = error.message.includes("line break")
     ? LINE_BREAK
-    : `${jsonMistake(error.message, body)}${hintFor(optionNames)}`;
+    : `${mistake}${mistake.startsWith("A double quote") ? AS_IT_IS : ""}${hintFor(optionNames)}`;
   return new Problem(error.code, error.message, { ...error.options, hint: isObject ? inObject : hint });
 }
 

@@ -10,12 +10,23 @@ const PLACE = /at line (\d+), column (\d+)$/;
 export function jsonMistake(fault: string, body: Buffer): string {
   const [, line, column] = PLACE.exec(fault) ?? [];
   if (line === undefined || body.length > MAX_SEARCHED) return "";
-  const rest = (body.toString().split("\n")[Number(line) - 1] ?? "").slice(Number(column) - 1);
+  const text = body.toString().split("\n")[Number(line) - 1] ?? "";
+  const rest = text.slice(Number(column) - 1);
   const isName = fault.includes("a member name in double quotes");
   if (/^(?:\/[/*]|#)/.test(rest)) return "JSON has no comments. ";
   if (isName && !fault.includes(" or }") && rest.startsWith("}")) return "JSON has no comma before a }. ";
   if (fault.includes("a value is expected") && rest.startsWith("]")) return "JSON has no comma before a ]. ";
+  if (fault.includes("a comma or") && endsText(text.slice(0, Number(column) - 1), rest)) {
+    return 'A double quote inside of a text is written \\". ';
+  }
+  if (fault.includes("an unescaped line break") && rest === "")
+    return "In JSON, a line break in a text is written \\n. ";
   if (/^undefined\b/.test(rest)) return "JSON has no undefined: leave the member out, or write null. ";
   if (!(isName ? /^['`\w$]/ : /^['`]/).test(rest)) return "";
   return "JSON has names and texts in double quotes only; in a shell, put the whole JSON in single quotes. ";
+}
+
+/** Whether a quote inside of a text has ended it: what follows is neither JSON nor a member after a missing comma. */
+function endsText(before: string, rest: string): boolean {
+  return (before.endsWith('"') && /^[^\s,:}\]]/.test(rest)) || (/"\s+$/.test(before) && /^[\w(+.]/.test(rest));
 }

@@ -30,13 +30,13 @@ const MIN_TIMEOUT_MS = 10;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const TIMEOUT = "must be a duration such as 500ms or 5s, from 10ms to 24d";
 
-const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts; without net, code may reach what the service permits`;
+const NET = `must be false, or a list of 1 to ${MAX_DESTINATIONS} hosts, such as ["api.example.com"]; without net, code may reach what the service permits`;
 const DESTINATION =
   "must be a host such as api.example.com, or with a port, such as api.example.com:8443; without stars";
 
 /** The maximum number of packages, each of which a run compares. */
 const MAX_PACKAGES = 100;
-const PACKAGES = `must be false, or a list of 1 to ${MAX_PACKAGES} packages`;
+const PACKAGES = `must be false, or a list of 1 to ${MAX_PACKAGES} packages, such as ["zod", "@acme/*"]`;
 
 const MAX_PARAMS = 100;
 const PARAMS = `must be an object of at most ${MAX_PARAMS} values by their names`;
@@ -45,7 +45,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 export const MEMBER_NAME: string = `has an invalid name; use at most ${MAX_NAME_CHARS} of A-Z a-z 0-9 _ . - and begin with a letter or _`;
 
 const DEPTH = `must be a whole number of generations, from 0 to ${MAX_DEPTH}`;
-const PIN = "must be an object with url, sha256 or both";
+const PIN = 'must be an object with url, sha256 or both, such as {"url": "https://example.com/task.js"}';
 /** The same as the default for a `task_url`. */
 const MAX_URL_CHARS = 2_048;
 const URL_FORM = `must be an http or https URL without credentials, of at most ${MAX_URL_CHARS} characters`;

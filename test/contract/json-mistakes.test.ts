@@ -28,6 +28,10 @@ describe("a body that JavaScript reads and JSON does not permit", () => {
     ["{\"code\": '1'}", /^JSON has names and texts in double quotes only/],
     ['{"code": "1" // the code\n}', /^JSON has no comments\./],
     ['{\n  /* the code */\n  "code": "1"\n}', /^JSON has no comments\./],
+    ['{"code": "return "hi""}', /^A double quote inside of a text is written \\"\./],
+    ['{"code": "console.log("hi");"}', /^A double quote inside of a text is written \\"\./],
+    ['{"code": "return "" + 1"}', /^A double quote inside of a text is written \\"\./],
+    ['{"code": "const a = " b;"}', /^A double quote inside of a text is written \\"\./],
     ['{"code": undefined}', /^JSON has no undefined: leave the member out, or write null\./],
   ];
   for (const [method, target] of TARGETS) {
@@ -40,8 +44,19 @@ describe("a body that JavaScript reads and JSON does not permit", () => {
   }
 
   it("has no such hint for another fault", async () => {
-    const answer = await service.request("POST", "/api/tokens", { body: '{"code": 1 2}', headers: JSON_TYPE });
-    assert.match(assertProblem(answer, 400, "request_invalid").hint ?? "(none)", /^Send JSON, such as/);
+    for (const body of ['{"code": 1 2}', '{"code": "1" "data": 2}', '{"code": "1": 2}']) {
+      const answer = await service.request("POST", "/api/tokens", { body, headers: JSON_TYPE });
+      assert.match(assertProblem(answer, 400, "request_invalid").hint ?? "(none)", /^Send JSON, such as/, body);
+    }
+  });
+
+  it("has the way without JSON, if it is code with a quote", async () => {
+    const options = { body: '{"code": "return "hi""}', headers: JSON_TYPE };
+    const answer = await service.request("POST", "/api/run/json", options);
+    assert.match(
+      assertProblem(answer, 400, "request_invalid").hint!,
+      /send the code as it is, .* --data-binary @task\.js/,
+    );
   });
 });
 

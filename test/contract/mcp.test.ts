@@ -438,6 +438,27 @@ describe("the MCP endpoint", () => {
     );
   });
 
+  it("names the tool that a wrong name means, and the verb that the token lacks", async () => {
+    const json = { code: "() => 1", tool: true };
+    await service.request("PUT", "/api/tasks/near/send-invoice", { json });
+    await service.request("PUT", "/api/tasks/near/charge-card", { json: { ...json, tool: false } });
+    const token = await service.issue({ containers: ["near"], can: ["run"] });
+    const said = async (name: string): Promise<string> => {
+      const params = { name, arguments: {} };
+      const headers = { accept: "application/json, text/event-stream" };
+      const message = { ...LIST, method: "tools/call", params };
+      return (await request(service.port, "POST", "/mcp/near", { token, json: message, headers })).text;
+    };
+    assert.match(await said("send_invoice"), /there is no tool .*; did you mean send-invoice\?; the tools of/);
+    assert.match(await said("runCode"), /there is no tool .*; did you mean run_code\?; the tools of/);
+    assert.match(
+      await said("save_task"),
+      /there is no tool .*: save_task needs a token with the verb tasks; the tools/,
+    );
+    // A task that is no tool is not revealed.
+    assert.doesNotMatch(await said("charge_card"), /charge-card/);
+  });
+
   it("names what to send instead of a message that no client sends", async () => {
     const call = (params: unknown): object => ({ ...LIST, method: "tools/call", params });
     const rows: readonly (readonly [message: object, said: RegExp])[] = [

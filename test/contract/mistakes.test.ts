@@ -121,7 +121,8 @@ mistakes([
     options: { json: { containers: ["acme"], net: true } },
     status: 400,
     code: "request_invalid",
-    detail: /net must be false, or a list of 1 to 100 hosts; without net, code may reach what the service permits/,
+    detail:
+      /net must be false, or a list of 1 to 100 hosts, such as \["api\.example\.com"\]; without net, code may reach what the service permits/,
   },
 ]);
 
@@ -706,6 +707,20 @@ describe("a change that is probably not meant", () => {
   });
 });
 
+describe("a task that is called without a token", () => {
+  it("can be public", async () => {
+    const hints: string[] = [];
+    for (const target of ["/api/run/acme/hook", "/api/run/acme/none", "/api/run/acme"]) {
+      const answer = await service.request("POST", target, { token: null });
+      hints.push(assertProblem(answer, 403, "token_missing").hint!);
+    }
+    const [hook, none, code] = hints;
+    assert.match(hook!, /Bearer <token>.* answers without a token only if it is public/);
+    assert.equal(none, hook);
+    assert.doesNotMatch(code!, /public/);
+  });
+});
+
 describe("a token in a place of other services", () => {
   const headers: readonly string[] = ["X-API-Key", "X-Auth-Token"];
   for (const name of headers) {
@@ -811,6 +826,19 @@ describe("a name that nothing has", () => {
   const code = "not_found";
   const status = 404;
   mistakes([
+    {
+      target: "/api/runs/acme/hook",
+      status,
+      code,
+      hint: /no id of a run\. POST \/api\/run\/\{container\}\/\{name\} runs/,
+    },
+    { target: "/api/tasks/acme/hook/secrets", status, code, hint: /members of the task: PUT .* sets them/ },
+    { target: "/api/tasks/acme/hook/invocations", status, code, hint: /POST \/api\/run\/\{container\}\/\{name\} runs/ },
+    { target: "/api/tasks/acme/my/hook", status, code, hint: /The name of a task has no slash/ },
+    {
+      ...{ method: "PUT", target: "/api/packages/allow/@acme/tools", status, code },
+      hint: /written %2F: \/api\/packages\/allow\/@acme%2Ftools/,
+    },
     { target: "/api/run/acme/none", status, code, hint: /PUT \/api\/tasks\/.* makes a task/ },
     {
       target: "/api/tasks/acme/none",

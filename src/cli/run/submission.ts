@@ -131,6 +131,11 @@ function refuseContradictions(
   if (!isBundled && word !== undefined) {
     const pair = surplusPair(["--query"], word);
     if (pair !== null) throw new UsageError(`run takes one file; ${pair}`);
+    // Neither is a file: a container and a task, as in the URL of a task.
+    if (file !== undefined && ![file, word].some((each) => existsSync(each) || /[./]/.test(each)))
+      throw new UsageError(
+        `run takes a file; for a deployed task, write: caisson run --task ${word} --container ${file}`,
+      );
     const [name, container] = existsSync(word) ? [word, file] : [file, word];
     throw new UsageError(`run takes one file; for a container, write: caisson run ${name} --container ${container}`);
   }

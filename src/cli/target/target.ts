@@ -135,7 +135,7 @@ export function readUrl(text: string, source: string): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new UsageError(`${source} ${JSON.stringify(text)} is not a URL of https or http${urlMeant(text)}`);
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw new UsageError(`${source}: the URL of a service has no user, no query and no fragment`);
+    throw new UsageError(`${source}: the URL of a service has no user, no query and no fragment; leave them out`);
   const [all, before, container] = /^(.*)\/mcp(?:\/([^/]+))?\/*$/.exec(url.href) ?? [];
   if (all !== undefined)
     throw new UsageError(
@@ -152,7 +152,7 @@ export function readUrl(text: string, source: string): string {
 /** Returns the question about a forgotten protocol, such as that of `127.0.0.1:7070`. */
 function urlMeant(text: string): string {
   const url = /^[\w.-]+(?::\d+)?$/.test(text.trim()) ? URL.parse(`http://${text.trim()}`) : null;
-  if (url === null) return "";
+  if (url === null) return ", such as https://caisson.example or http://127.0.0.1:7070";
   return `; did you mean ${isLoopback(url.hostname) ? "http" : "https"}://${text.trim()}?`;
 }
 

@@ -19,9 +19,16 @@ export function checkedToken(text: string, source: string): string {
   const token = text.trim();
   if (/^[\w.-]+$/.test(token)) return token;
   if (/^Bearer\s/i.test(token)) throw new UsageError(`${source}: leave Bearer out; the token is the text after it`);
-  throw new UsageError(
-    token === "" ? `${source}: there is no token` : `${source}: the token has characters that no token of caisson has`,
-  );
+  if (token === "") throw new UsageError(`${source}: there is no token`);
+  throw new UsageError(`${source}: the token has characters that no token of caisson has${instead(token)}`);
+}
+
+/** Returns what a text is that is no token, without the text. */
+function instead(text: string): string {
+  if (/^\$[({\w]/.test(text)) return ": it is a command or a variable of the shell; write it in double quotes";
+  if (/^["']/.test(text)) return ": it is in quotes; leave them out";
+  if (/^(?:~|\.{0,2})\/\S+$/.test(text)) return ': it is a path; write "$(cat PATH)"';
+  return "";
 }
 
 /**

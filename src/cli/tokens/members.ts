@@ -49,7 +49,7 @@ export async function tokenMembers(
   const { codeUrl: url, codeSha256: sha256 } = flags;
   const members = {
     admin: flags.admin,
-    containers: flags.container,
+    containers: flags.container?.flatMap((list) => list.split(",")),
     can: flags.can?.flatMap((list) => list.split(",")),
     // Without --expires, an administrative token has no end, because an operator would not expect it to end after a
     // day.

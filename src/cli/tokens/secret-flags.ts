@@ -39,7 +39,9 @@ export async function secretsOf(
     const value = inline ?? environment[key];
     if (key === "") fault("--secret must be KEY=VALUE, or KEY for the value of an environment variable");
     else if (value === undefined)
-      fault(`--secret number ${at + 1} has no value, and no environment variable has that name`);
+      fault(
+        `--secret number ${at + 1} has no value, and no environment variable has that name: set the variable and export it, or use --secret-file KEY=PATH`,
+      );
     pairs.push([key, value ?? ""]);
   }
   if (secretFile.filter((text) => splitPair(text)[1] === "-").length > 1) fault("--secret-file may use - only once");

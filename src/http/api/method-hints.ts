@@ -21,6 +21,11 @@ const HINTS: readonly { readonly methods: RegExp; readonly path: RegExp; readonl
     hint: "A container needs no creation. PUT /api/containers/{container} sets its limits.",
   },
   {
+    methods: /^(?:PUT|PATCH)$/,
+    path: /^\/api\/runs\/[^/]+$/,
+    hint: "POST runs the code of its body, and answers with the record of the run. PUT /api/tasks/{container}/{name} makes a task.",
+  },
+  {
     methods: /^P/,
     path: /^\/api\/packages$/,
     hint: "PUT /api/packages/allow/{entry} permits a package, and POST /api/packages/warm builds some.",

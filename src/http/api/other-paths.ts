@@ -49,6 +49,22 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "POST /api/run/{container}/{name} runs the task.",
   },
   {
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:invocations?|exec|trigger|test)$/,
+    hint: "POST /api/run/{container}/{name} runs the task.",
+  },
+  {
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:secrets?|params|env|variables|config|packages|labels?|limits?|code|source)(?:\/|$)/,
+    hint: 'They are members of the task: PUT /api/tasks/{container}/{name} with {"code": "...", "secrets": {"API_KEY": "value"}} sets them, and GET shows them without the values of secrets.',
+  },
+  {
+    path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?!(?:versions?|v|rollback)(?:\/|$))[^/]+$/,
+    hint: "The name of a task has no slash: the path is /api/tasks/{container}/{name}.",
+  },
+  {
+    path: /^\/api\/packages\/allow\/@[^/]+\/[^/]+$/,
+    hint: "In a path, the slash of a scope is written %2F: /api/packages/allow/@acme%2Ftools.",
+  },
+  {
     path: /^\/api\/containers\/[^/]+\/(?:tasks?|functions?)(?:\/|$)/,
     hint: "GET /api/tasks/{container} lists the tasks of a container, and PUT /api/tasks/{container}/{name} makes one.",
   },
@@ -69,7 +85,7 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: "PUT /api/packages/allow/{entry} permits a package, and GET /api/packages lists those that are permitted.",
   },
   {
-    path: /^\/api\/limits(?:\/?|\/(?!containers?\/|tokens?\/)[^/]+\/[^/]+)$/,
+    path: /^\/api\/limits?(?:\/?|\/(?!containers?\/|tokens?\/)[^/]+\/[^/]+)$/,
     hint: "The paths are /api/limits/container/{container} and /api/limits/token/{jti}.",
   },
   {

@@ -153,6 +153,10 @@ function getConsole(dependencies: ApiDependencies): Handler {
   };
 }
 
+const NO_RUN =
+  "GET /api/runs/{container} lists the runs that are kept. The header Caisson-Run of an answer has the id of its run.";
+const NOT_AN_ID = "The path has no id of a run. POST /api/run/{container}/{name} runs a task.";
+
 /** Returns the record of a path, as far as the caller may see it, from this node or from another one. */
 async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ record: RunRecord; reading: Reading }> {
   const reading = await authenticateReading(call, dependencies);
@@ -167,7 +171,7 @@ async function findRun(call: Call, dependencies: ApiDependencies): Promise<{ rec
     (await askForRun(dependencies, reading, request, () => new RecordReader(container, run, dependencies.config)));
   if (!record) {
     throw new Problem("not_found", "no run with this id is kept here; its record may have been removed", {
-      hint: "GET /api/runs/{container} lists the runs that are kept. The header Caisson-Run of an answer has the id of its run.",
+      hint: isRunId(run) ? NO_RUN : `${NOT_AN_ID} ${NO_RUN}`,
     });
   }
   return { record: visibleRecord(record, seesTasks(by)), reading };

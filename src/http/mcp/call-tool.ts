@@ -2,7 +2,7 @@ import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 import { asProblem } from "../problem.ts";
 import { checkInput, type Uncount } from "./input-check.ts";
-import { findOwnTool, findTaskTool, namesOfOwnTools } from "./list-tools.ts";
+import { findOwnTool, findTaskTool, namesOfOwnTools, toolMeant } from "./list-tools.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { refused } from "./refused.ts";
 import { runTool } from "./run-tool.ts";
@@ -29,7 +29,7 @@ export async function callTool(received: McpCall, id: string | number, params: C
     if (!task)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `there is no tool ${JSON.stringify(name.slice(0, 128))}; ${toolsOf(received)}`,
+        `there is no tool ${JSON.stringify(name.slice(0, 128))}${await toolMeant(name, received)}; ${toolsOf(received)}`,
       );
     const data = JSON.stringify(given);
     const run = { container: task.container, what: { task: name }, data, timeout: undefined };

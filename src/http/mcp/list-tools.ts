@@ -1,5 +1,6 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 
+import { nearest } from "../../nearest.ts";
 import { nextTurn } from "../../next-turn.ts";
 import type { Task } from "../../tasks/task.ts";
 import { permitsVerb } from "../../tokens/claims.ts";
@@ -56,6 +57,20 @@ export function findOwnTool(name: string, target: McpTarget): OwnTool | null {
 /** Returns the names of the tools of the service that the token may call. */
 export function namesOfOwnTools(target: McpTarget): string[] {
   return ownTools(target).map(({ name }) => name);
+}
+
+/** Returns the tool that a wrong name probably means, or why the tool is missing, after a separator; or an empty text. */
+export async function toolMeant(name: string, target: McpTarget): Promise<string> {
+  const { container, tasks } = target;
+  const refused = OWN.find((tool) => tool.name === name);
+  if (refused) return `: ${name} needs a token with the verb ${refused.verb}`;
+  const own = nearest(name, namesOfOwnTools(target));
+  if (own !== null) return `; did you mean ${own}?`;
+  if (container === null || !isName(name) || !mayRunTasks(target)) return "";
+  const near = await tasks.near({ container, name });
+  const task = near === null ? null : await tasks.find(container, near);
+  // A token that runs tasks is shown those that are tools, and no other.
+  return task && isTool(task, target) ? `; did you mean ${near}?` : "";
 }
 
 /** Returns the task that is the tool of this name, or null. */

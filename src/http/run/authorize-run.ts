@@ -20,6 +20,10 @@ import { traceparentOf } from "./traceparent.ts";
 
 const TIMEOUT_HINT = "The parameter timeout is for the task and ends no run: /api/runs/{container} takes a timeout.";
 
+/** It is also for a task that does not exist, so it reveals nothing. */
+const PUBLIC_ONLY =
+  ' A named task answers without a token only if it is public: PUT /api/tasks/{container}/{name} with "public": true.';
+
 type AuthorizeDependencies = Pick<
   RunDependencies,
   "config" | "tokens" | "tasks" | "authenticator" | "runIds" | "proxies" | "policies"
@@ -41,7 +45,9 @@ export async function authorizeRun(
   const { config, tokens, tasks, authenticator, runIds, policies } = dependencies;
   const found = path.task === null ? null : await findTask(tasks, path);
   // A public task runs for every client: the credentials of the request are for the task.
-  const credential = found?.public ? null : readCredential(request, target.query, config.queryKey);
+  const credential = found?.public
+    ? null
+    : readCredential(request, target.query, config.queryKey, path.task === null ? "" : PUBLIC_ONLY);
   // The authenticator answers from its cache without a turn of the event loop.
   const verified = credential && authenticator.verify(credential.token, request);
   const bearer = verified instanceof Promise ? await verified : verified;
