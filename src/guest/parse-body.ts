@@ -1,5 +1,7 @@
 import { uncurry } from "../wire/uncurry.ts";
+import { MAX_PARSED_BYTES } from "./body-memory.ts";
 import { CodeFault, threwFault } from "./faults.ts";
+import { jsonBytes, textBytes } from "./parsed-bytes.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
 
@@ -36,17 +38,31 @@ const LONG_CHARS = 4 * MAX_MEMBERS;
 
 /** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
 export function withBody(run: Run, step: () => void): void {
+  const { requestBody } = run;
+  whenRead(run, requestBody!.readAll(), (bytes) => {
+    const type = typeOf(run);
+    whenRead(run, requestBody!.memory.holdParsed(parsedBytes(bytes as Uint8Array, type)), () => {
+      run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, type));
+      step();
+    });
+  });
+}
+
+/** Calls `step` with the settled value. The run fails if the value is rejected or the step throws. */
+function whenRead(run: Run, value: unknown, step: (value: unknown) => void): void {
+  const fail = (error: unknown): void => run.fault(threwFault(error));
   whenSettled(
-    run.requestBody!.readAll(),
-    (bytes) => {
+    value,
+    (settled) => {
+      // A run that waited for memory may have been aborted.
+      if (run.over) return;
       try {
-        run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, typeOf(run)));
-        step();
+        step(settled);
       } catch (error) {
-        run.fault(threwFault(error));
+        fail(error);
       }
     },
-    (error) => run.fault(threwFault(error)),
+    fail,
   );
 }
 
@@ -58,6 +74,21 @@ export function isValue(run: Run): boolean {
 
 function typeOf(run: Run): string {
   return lowerCase(run.request().headers["content-type"] ?? "");
+}
+
+/** Returns what the body takes at most when it is parsed, in bytes. @throws {CodeFault} `request_invalid` if that is too much */
+function parsedBytes(bytes: Uint8Array, type: string): number {
+  const isJson = find(JSON_TYPE, type) !== null || (find(FORM_TYPE, type) !== null && isJsonText(bytes));
+  const parsed = isJson ? jsonBytes(bytes) : textBytes(bytes);
+  if (parsed <= MAX_PARSED_BYTES) return parsed;
+  const mebibytes = Math.floor(MAX_PARSED_BYTES / 2 ** 20);
+  throw new CodeFault("request_invalid", `the values of the body may take more than ${mebibytes} MiB of memory`, {
+    hint: "Send fewer or larger values, or send the text with the Content-Type text/plain.",
+  });
+}
+
+function isJsonText(bytes: Uint8Array): boolean {
+  return find(JSON_BEGINNING, decode(bytes)) !== null;
 }
 
 function bodyOf(bytes: Uint8Array, type: string): unknown {

@@ -1,6 +1,7 @@
 import { bytesFrame } from "../wire/frames.ts";
 import { DATA_FRAME_COST_BYTES, FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
+import { BodyMemory, FREE_UNPARSED_BYTES } from "./body-memory.ts";
 import { CodeFault } from "./faults.ts";
 import { send } from "./service-link.ts";
 
@@ -20,6 +21,7 @@ interface Piece {
 export class RequestBody {
   readonly #runId: number;
   readonly maxBufferedBytes: number;
+  readonly memory: BodyMemory = new BodyMemory();
   /** The received pieces that are not read yet, as a linked list. */
   #first: Piece | null = null;
   #last: Piece | null = null;
@@ -66,20 +68,27 @@ export class RequestBody {
 
   /** Returns the whole body. @throws {CodeFault} `request_invalid` if the body is longer than `maxBufferedBytes`. */
   async readAll(): Promise<Uint8Array> {
-    let whole: Uint8Array = new Bytes();
-    let bytes = 0;
-    for (let piece = await this.read(); piece; piece = await this.read()) {
-      const needed = bytes + piece.length;
-      if (needed > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
-      if (needed > whole.length) {
-        const larger = new Bytes(Math.max(needed, 2 * whole.length));
-        set(larger, whole);
-        whole = larger;
-      }
-      set(whole, piece, bytes);
-      bytes = needed;
+    let first: Piece | null = null;
+    let last: Piece | null = null;
+    let length = 0;
+    for (let bytes = await this.read(); bytes; bytes = await this.read()) {
+      length += bytes.length;
+      if (length > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
+      if (length > FREE_UNPARSED_BYTES) await this.memory.holdUnparsed(bytes.length);
+      const piece: Piece = { bytes, next: null };
+      if (last) last.next = piece;
+      else first = piece;
+      last = piece;
     }
-    return new Bytes(whole.buffer, 0, bytes);
+    if (first && first === last) return first.bytes;
+    // Exactly as long as the body: a buffer that grows would take twice the memory.
+    const whole = new Bytes(length);
+    let at = 0;
+    for (let piece = first; piece; piece = piece.next) {
+      set(whole, piece.bytes, at);
+      at += piece.bytes.length;
+    }
+    return whole;
   }
 
   #serve(): void {

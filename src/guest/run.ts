@@ -302,6 +302,7 @@ export class Run {
     if (this.released) return;
     this.released = true;
     this.requestBody?.fail(new Error("the run is over; the rest of the request body is not received"));
+    this.requestBody?.memory.release();
     this.#onReleased(this.id);
   }
 }

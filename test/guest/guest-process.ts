@@ -75,6 +75,7 @@ const LIMITS = {
   ...{ memoryBytes: 128 * 2 ** 20, threads: 32, cpuCores: 1, tmpBytes: 0, descriptors: 256, resultBytes: 6_291_456 },
   logs: { bytes: 262_144, linesPerSecond: 1_000 },
 };
+const MAX_BODY_BYTES = 4 * 2 ** 20;
 /** Made once for all guests of a file: a guest that Node starts from the source takes six times as much processor time. */
 let guestProgram: Promise<string> | null = null;
 
@@ -104,6 +105,8 @@ export class GuestProcess {
   readonly #outbox: Outbox;
   readonly #socket: Socket;
   readonly #runs: Map<number, Pending> = new Map();
+  /** The bodies of runs that the guest has not received completely. */
+  readonly #bodies: Map<number, { rest: Buffer; credit: number }> = new Map();
   readonly #waiting: { done: (frame: { type: number; id: number }) => void; type: number }[] = [];
   #nextId = 1;
 
@@ -168,11 +171,13 @@ export class GuestProcess {
   start(
     code: number,
     context: Partial<RunContext> | null = {},
-    options: { refill?: boolean; onData?: (bytesSoFar: number) => void } = {},
+    options: { refill?: boolean; onData?: (bytesSoFar: number) => void; body?: Buffer } = {},
   ): StartedRun {
     const id = this.#nextId++;
-    const head = Buffer.alloc(4);
+    const { body } = options;
+    const head = Buffer.alloc(body ? 8 : 4);
     head.writeUInt32LE(code);
+    if (body) head.writeUInt32LE(MAX_BODY_BYTES, 4);
     const full = {
       runId: `run-${id}`,
       container: "demo",
@@ -191,7 +196,8 @@ export class GuestProcess {
         done,
       });
     });
-    this.#outbox.push(bytesFrame(TO_GUEST.run, id, head, Buffer.from(text)));
+    this.#outbox.push(bytesFrame(body ? TO_GUEST.runWithBody : TO_GUEST.run, id, head, Buffer.from(text)));
+    if (body) this.#sendBody(id, { rest: body, credit: WINDOW_BYTES });
     return { id, outcome };
   }
 
@@ -265,7 +271,27 @@ export class GuestProcess {
     await this.exited;
   }
 
+  /** Sends what the window of the guest allows, as the service does. */
+  #sendBody(id: number, body: { rest: Buffer; credit: number }): void {
+    while (body.rest.length > 0 && body.credit > DATA_FRAME_COST_BYTES) {
+      const bytes = Math.min(body.rest.length, DATA_BYTES, body.credit - DATA_FRAME_COST_BYTES);
+      this.#outbox.push(bytesFrame(TO_GUEST.body, id, body.rest.subarray(0, bytes)));
+      body.rest = body.rest.subarray(bytes);
+      body.credit -= bytes + DATA_FRAME_COST_BYTES;
+    }
+    if (body.rest.length > 0) this.#bodies.set(id, body);
+    else {
+      this.#bodies.delete(id);
+      this.#outbox.push(bytesFrame(TO_GUEST.bodyEnd, id));
+    }
+  }
+
   #onFrame(type: number, id: number, payload: Buffer): void {
+    const unsent = type === FROM_GUEST.bodyMore ? this.#bodies.get(id) : undefined;
+    if (unsent) {
+      unsent.credit += payload.readUInt32LE();
+      this.#sendBody(id, unsent);
+    }
     const waiting = this.#waiting.findIndex((each) => each.type === type);
     if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);
     if (type === FROM_GUEST.log)

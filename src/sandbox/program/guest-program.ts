@@ -21,9 +21,10 @@ const TRACE = "--trace-sigint";
 export function guestArguments(program: string, limits: GuestResources): string[] {
   const memoryMiB = limits.memoryBytes / 2 ** 20;
   const semiSpaceMiB = Math.min(Math.max(Math.floor(memoryMiB * SEMI_SPACE_SHARE), 1), MAX_SEMI_SPACE_MIB);
-  const heap = [`--max-old-space-size=${Math.floor(memoryMiB * HEAP_SHARE)}`, `--max-semi-space-size=${semiSpaceMiB}`];
+  const heapMiB = Math.floor(memoryMiB * HEAP_SHARE);
+  const heap = [`--max-old-space-size=${heapMiB}`, `--max-semi-space-size=${semiSpaceMiB}`];
   const engine = ["--no-addons", "--v8-pool-size=1", TRACE, ...heap];
-  const programArgs = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond];
+  const programArgs = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond, heapMiB * 2 ** 20];
   return [...engine, program, ...programArgs.map(String)];
 }
 
