@@ -1,9 +1,10 @@
 import { builtinModules } from "node:module";
 
+import { distance } from "../wire/distance.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 import { packageSpecifier } from "../wire/npm-specifiers.ts";
-import { distance } from "./distance.ts";
-import { popularNear, replacedHint } from "./known-packages.ts";
+import { popularNear } from "../wire/popular-packages.ts";
+import { replacedHint } from "./known-packages.ts";
 
 const { stringify } = JSON;
 

@@ -1,4 +1,4 @@
-import { distance } from "./distance.ts";
+import { distance } from "../wire/distance.ts";
 import { GLOBALS, namesIn } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";
 import { type Token, tokensOf } from "./scan-tokens.ts";

@@ -1,4 +1,4 @@
-import { distance } from "./distance.ts";
+import { distance } from "../wire/distance.ts";
 import { nearName } from "./near-name.ts";
 import { runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";

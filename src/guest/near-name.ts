@@ -1,4 +1,4 @@
-import { distance } from "./distance.ts";
+import { distance } from "../wire/distance.ts";
 
 /** The names that are compared with a wrong one. */
 const MAX_NAMES = 1_000;

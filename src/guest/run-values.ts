@@ -1,5 +1,5 @@
+import { distance } from "../wire/distance.ts";
 import { contextOf } from "./context.ts";
-import { distance } from "./distance.ts";
 import type { Run } from "./run.ts";
 
 const { hasOwn, keys } = Object;

@@ -1,7 +1,7 @@
 import { absentText } from "../wire/absent-text.ts";
+import { distance } from "../wire/distance.ts";
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { noMemberHint } from "./context-hints.ts";
-import { distance } from "./distance.ts";
 import { nearMember } from "./misspelt.ts";
 import { nameHint } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";

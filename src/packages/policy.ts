@@ -1,6 +1,7 @@
 import { Problem } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isTag, isWithin, type Permit, readPermit } from "../package-names.ts";
+import { popularNear } from "../wire/popular-packages.ts";
 import type { PackageSet } from "./model.ts";
 
 /** The packages that a token permits: texts such as `zod`, `lodash@4` and `@acme/*`; `false` for none, null for no restriction. */
@@ -75,6 +76,9 @@ const NONE = "The operator permits packages with --npm listed and --npm-allow. O
 const ASK_ISSUER = "Ask for a token that permits it.";
 
 function addHint(name: string): string {
+  const near = popularNear(name);
+  if (near !== null)
+    return `Did you mean ${near}? An administrator permits it with caisson packages add ${near}. Or bundle it with the code.`;
   return `An administrator permits it with caisson packages add ${name}. Or bundle it with the code.`;
 }
 

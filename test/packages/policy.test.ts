@@ -85,6 +85,10 @@ describe("requirePermitted", () => {
   it("names the permitted package that is probably meant, or the command that permits it", () => {
     assert.equal(hintOf("zood"), "Did you mean zod? It is permitted.");
     assert.match(hintOf("left-pad") ?? "", /^An administrator permits it with caisson packages add left-pad\./);
+    assert.match(
+      hintOf("axois") ?? "",
+      /^Did you mean axios\? An administrator permits it with caisson packages add axios\./,
+    );
     assert.doesNotMatch(hintOf("zood", ["lodash@4"]) ?? "", /zod\?/, "the token does not permit zod");
     const more = "An administrator permits all versions with caisson packages add lodash.";
     assert.equal(hintOf("lodash"), `Name a range within 4. ${more}`);

@@ -3,6 +3,9 @@ import type { GuestRun } from "../guest/guest-run.ts";
 import type { Guest } from "../guest/guest.ts";
 import { blockedRun, COMPUTING_HINT, interruptedAt, lineText } from "./blocked-run.ts";
 
+/** What else is possible if the guest was executing no line of the code: it may have been given little processor time. */
+const SLOW = "Or a first fetch, or a busy machine, took the time: set a longer timeout.";
+
 /** Runs of which the end has begun. */
 const ending = new WeakSet<GuestRun>();
 
@@ -44,7 +47,12 @@ export async function endComputing(
   const mayEnd = guest.inFlight.size === 1 && guest.heartbeat.pingedMs !== null;
   if (!mayEnd || status?.state !== "R" || blockedRun(guest, status.title) !== id) return giveUp();
   const at = await interruptedAt(guest, id, status);
-  const detail = `${problem.message}: it computed without a pause${lineText(at)}`;
-  const cause = new Problem(problem.code, detail, { ...problem.options, hint: COMPUTING_HINT, ...(at && { at }) });
+  const what = at === null ? "it did not let its event loop turn" : `it computed without a pause${lineText(at)}`;
+  const hint = at === null ? `${COMPUTING_HINT} ${SLOW}` : COMPUTING_HINT;
+  const cause = new Problem(problem.code, `${problem.message}: ${what}`, {
+    ...problem.options,
+    hint,
+    ...(at && { at }),
+  });
   guest.crash(new Problem("container_restarted", "another run blocked the container past its deadline"), { id, cause });
 }
