@@ -4,7 +4,7 @@ import { missingOfBody } from "./missing-return.ts";
 import { type Misspelt, misspeltRead } from "./misspelt.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
 import { type ResponseMember, responseMember } from "./response-member.ts";
-import { type SilentCall, silentCall } from "./silent-call.ts";
+import { type SilentCall, silentCall, silentFunction } from "./silent-call.ts";
 import { readsStdin } from "./stdin-hints.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
@@ -39,6 +39,8 @@ const LONE_RETURN =
 const SILENT_TEST =
   /\.(?:filter|find|findIndex|findLast)\(\s*(?:\([^()]{0,80}\)|[\w$]+)\s*=>\s*\{(?![^{}]*\b(?:return|throw)\b)[^{}]*\}\s*\)/;
 
+/** A method of a Response that is awaited like a value. */
+const UNCALLED = /\bawait\s+[\w$.]{1,64}\.(json|text|blob|arrayBuffer|formData)[ \t]*(?:[;)]|\r?\n\s*(?![(\s])|$)/;
 /** A comment that hides a statement. */
 const HIDDEN = /\/\/.*(?:\b(?:return|const|let|var|await|export)\b|=>)/;
 
@@ -64,8 +66,12 @@ export interface EmptyHints {
   readonly missing: () => "noReturn" | "noReturnPath" | null;
   /** The declaration that ends the text. */
   readonly declared: () => Declared | null;
+  /** The method of a Response that the text awaits, and does not call. */
+  readonly uncalled: string | null;
   /** The call that ends the text, if its function is in the text and returns no value. */
   readonly silentCall: () => SilentCall | null;
+  /** A function that returns no value although it ends with one, and whose call the text uses as a value. */
+  readonly silentFunction: () => SilentCall | null;
   /** The member that is read once, and whose name probably is a misspelling. */
   readonly misspelt: () => Misspelt | null;
   /** Whether the text joins texts and values, and does not have the word undefined itself. */
@@ -98,7 +104,9 @@ const NONE: EmptyHints = {
   printed: () => null,
   missing: () => null,
   declared: () => null,
+  uncalled: null,
   silentCall: () => null,
+  silentFunction: () => null,
   misspelt: () => null,
   joinsTexts: false,
   hasLostLines: false,
@@ -113,6 +121,7 @@ export function emptyHintsOf(text: string): EmptyHints {
     let missing: "noReturn" | "noReturnPath" | null | undefined;
     let last: Declared | null | undefined;
     let silent: SilentCall | null | undefined;
+    let silentUsed: SilentCall | null | undefined;
     let misspelt: Misspelt | null | undefined;
     return {
       nothing: nothingOf(text),
@@ -125,7 +134,9 @@ export function emptyHintsOf(text: string): EmptyHints {
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
       missing: () => (missing === undefined ? (missing = missingOfBody(text)) : missing),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),
+      uncalled: UNCALLED.exec(text)?.[1] ?? null,
       silentCall: () => (silent === undefined ? (silent = silentCall(text)) : silent),
+      silentFunction: () => (silentUsed === undefined ? (silentUsed = silentFunction(text)) : silentUsed),
       misspelt: () => (misspelt === undefined ? (misspelt = misspeltRead(text)) : misspelt),
       joinsTexts: /\$\{|["'`]\s*\+|\+\s*["'`]/.test(text) && !/undefined|\bcatch\b|\bfetch\b|\bmessage\b/.test(text),
       hasLostLines: HIDDEN.test(text) && hasLostLines(text),

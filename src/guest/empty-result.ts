@@ -34,15 +34,15 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
   if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
   if (hint.hint === "number") {
     const better = hint.path === "" ? emptyHint(result, NaN) : unawaitedHint(hints);
-    return better ?? absentResult(text, run, "number") ?? misspeltHint(hints) ?? hint;
+    return better ?? absentResult(text, run, "number") ?? lackingHint(hints) ?? hint;
   }
   if (hint.hint === "mapped") {
-    const better = unawaitedHint(hints) ?? absentResult(text, run, "list") ?? misspeltHint(hints);
+    const better = unawaitedHint(hints) ?? absentResult(text, run, "list") ?? lackingHint(hints);
     return better ?? (/\b(?:map|from|flatMap)\s*\(/.test(text) ? hint : null);
   }
   if (hint.hint === "jsonText" && value === "{}") return unawaitedHint(hints) ?? hint;
   if (hint.hint !== "undefinedText") return hint;
-  const better = unawaitedHint(hints) ?? absentResult(text, run, "text") ?? misspeltHint(hints);
+  const better = unawaitedHint(hints) ?? absentResult(text, run, "text") ?? lackingHint(hints);
   if (better) return better;
   if (hints.nothing === "environment") return { hint: "environment", path: "" };
   return hints.joinsTexts ? hint : null;
@@ -54,7 +54,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (value === true) return printedTrue(text);
   const hints = result.hints();
   // Only some of its members are undefined, which may be on purpose.
-  if (isPartOnly(value)) return unawaitedHint(hints) ?? absentMember(text, run) ?? misspeltHint(hints);
+  if (isPartOnly(value)) return unawaitedHint(hints) ?? absentMember(text, run) ?? lackingHint(hints);
   const isNothing = value === undefined || value === null || isNaN(value);
   // The run has reported these.
   if (shape === null && parsed?.hint) return null;
@@ -74,7 +74,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
       ? absentResult(text, run, "members")
       : null;
   if (absent) return absent;
-  const misspelt = value === undefined || isNaN(value) || hasMembers(value) ? misspeltHint(hints) : null;
+  const misspelt = value === undefined || isNaN(value) || hasMembers(value) ? lackingHint(hints) : null;
   if (misspelt && !member) return misspelt;
   const hint = isNothing ? nothing : empty;
   if (hint) return { hint, path: "" };
@@ -137,9 +137,12 @@ function joinedDigits(text: string, value: unknown, run: Run): Emptied | null {
 /** The members of a query that are compared with a result. */
 const MAX_QUERY = 10;
 
-function misspeltHint(hints: EmptyHints): Emptied | null {
+/** Returns the hint for a member that is misspelt, or for a function whose value is missing. */
+function lackingHint(hints: EmptyHints): Emptied | null {
   const misspelt = hints.misspelt();
-  return misspelt && { hint: "misspelt", path: `.${misspelt.name}.${misspelt.meant}` };
+  if (misspelt) return { hint: "misspelt", path: `.${misspelt.name}.${misspelt.meant}` };
+  const silent = hints.silentFunction();
+  return silent && { hint: "noValue", path: pathOf(silent) };
 }
 
 /** Whether a result has members, and only some of them are undefined. */
@@ -149,12 +152,13 @@ function isPartOnly(value: unknown): boolean {
   return keys(value).some((name) => getOwnPropertyDescriptor(value, name)?.value !== undefined);
 }
 
-function unawaitedHint({ unawaited, usedPromise, responseMember }: EmptyHints): Emptied | null {
+function unawaitedHint({ unawaited, usedPromise, responseMember, uncalled }: EmptyHints): Emptied | null {
   if (unawaited) {
     const { variable, member, call } = unawaited;
     return { hint: "unawaited", path: `.${variable}.${member}.${call}` };
   }
   if (usedPromise !== null) return { hint: "usedPromise", path: `.${usedPromise}` };
+  if (uncalled !== null) return { hint: "uncalled", path: `.${uncalled}` };
   if (!responseMember) return null;
   const { variable, member } = responseMember;
   return { hint: "responseMember", path: variable === "" ? `.${member}` : `.${member}.${variable}` };

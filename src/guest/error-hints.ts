@@ -94,6 +94,10 @@ const HINTS: readonly ErrorHint[] = [
     hint: "An object has no such function: write Object.keys(value), Object.values(value) or Object.entries(value).",
   },
   {
+    pattern: /^The "cb" argument must be of type function/,
+    hint: "The function calls back and returns no promise: import it from node:fs/promises and await it, or use the function whose name ends with Sync.",
+  },
+  {
     pattern: /^The "callback" argument must be of type function\. Received type number/,
     hint: "A timer takes a function first. To wait, write await new Promise((resolve) => setTimeout(resolve, ms)).",
   },

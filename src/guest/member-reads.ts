@@ -90,6 +90,7 @@ class Reader {
   /** Returns the index of the first parameter, or -1. */
   #parameterList(): number {
     let index = 0;
+    let isExported = true;
     if (this.#text(0) === "export" && this.#text(1) === "default") index = 2;
     else {
       const exported = this.#tokens.findIndex(
@@ -98,7 +99,8 @@ class Reader {
           ((text === "exports" && this.#text(at + 1) === "=") ||
             (text === "export" && this.#text(at + 1) === "default")),
       );
-      if (exported !== -1) index = exported + 2;
+      if (exported === -1) isExported = false;
+      else index = exported + 2;
     }
     if (this.#text(index) === "async") index += 1;
     const isFunction = this.#text(index) === "function";
@@ -107,8 +109,16 @@ class Reader {
       if (this.#text(index) === "*") index += 1;
       if (this.#text(index) !== "(") index += 1;
     }
+    if (isFunction && !isExported && !this.#isWhole()) return -1;
     if (this.#text(index) === "(") return isFunction || this.#isArrow(index) ? index + 1 : -1;
     return this.#text(index + 1) === "=>" ? index : -1;
+  }
+
+  /** Whether the function that begins the text is the whole text, and no other statement follows it. */
+  #isWhole(): boolean {
+    const end = this.#tokens.findIndex(({ depth, text }) => depth === 0 && text === "}");
+    const after = this.#tokens[end + 1];
+    return end !== -1 && (after === undefined || (after.text === ";" && this.#tokens.length === end + 2));
   }
 
   /** Whether the parenthesis at an index encloses the parameters of an arrow function. */

@@ -10,6 +10,7 @@ const PAGE =
 const RULES =
   "The parsed text is not JSON: JSON has names and texts in double quotes, no comma before ] and }, and true, false and null in lower case.";
 const NO_OWN_MODULE = /^there is no module "(\.\.?\/[\w./-]{1,100})"/;
+const OF_FOR_EACH = /\bPromise\.(?:all|allSettled|race|any)\(\s*[\w$.[\], ]{1,200}\.forEach\(/;
 /** The most names of one import that are looked at. */
 const MAX_NAMES = 20;
 
@@ -21,6 +22,8 @@ export function misreadHint(text: string, { code, error }: FaultMessage): string
   try {
     if (!error || text.length > MAX_CHARACTERS) return undefined;
     if (code === "module_missing") return typesHint(text, NO_OWN_MODULE.exec(error.message)?.[1]);
+    if (code === "task_threw" && error.message.startsWith("undefined is not iterable") && OF_FOR_EACH.test(text))
+      return "forEach returns nothing: write await Promise.all(list.map(...)).";
     if (code !== "task_threw" || error.name !== "SyntaxError" || !OF_JSON.test(error.message)) return undefined;
     if (error.message.startsWith("Unexpected token '<'")) return /\bfetch\b/.test(text) ? PAGE : undefined;
     return /\bJSON\.parse\b/.test(text) && !/\bfetch\b|\.json\(/.test(text) ? RULES : undefined;

@@ -1,5 +1,6 @@
 import { missingReturn } from "./missing-return.ts";
 import { type Token, tokensOf } from "./scan-tokens.ts";
+import { unreturnedArrow } from "./unreturned.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -23,13 +24,54 @@ export function silentCall(text: string): SilentCall | null {
     const source = functionOf(text, tokens, name);
     if (source === null || missingReturn(source.replace(RETURN_TYPE, "$1")) !== "noReturn") return null;
     const isReturned = /^return$/.test(tokens[wordBefore(tokens, at)]?.text ?? "");
-    // A function that is returned, and prints nothing, may have an effect only.
-    if (isReturned && !/\bconsole\s*\.|\bprocess\.stdout\b/.test(source)) return null;
+    // A function whose value is returned, and that prints nothing and does not end with a value, may have an effect only.
+    if (isReturned && !endsWithValue(source) && !/\bconsole\s*\.|\bprocess\.stdout\b/.test(source)) return null;
     return { name, line: isReturned ? null : text.slice(0, offset).split("\n").length };
   } catch {
     // A task has replaced a method of texts, lists or patterns.
     return null;
   }
+}
+
+/** The functions of a text that are looked at. */
+const MAX_FUNCTIONS = 20;
+
+/**
+ * Returns a function of a text that returns no value although it ends with one, and whose call the text uses as a value; otherwise null.
+ * Never throws.
+ */
+export function silentFunction(text: string): SilentCall | null {
+  try {
+    const tokens = text.length > MAX_CHARACTERS ? null : tokensOf(text);
+    if (!tokens) return null;
+    let left = MAX_FUNCTIONS;
+    for (let index = 0; index < tokens.length - 1 && left > 0; index += 1) {
+      const { text: word, depth } = tokens[index]!;
+      const name = tokens[index + 1]!.text;
+      if (depth !== 0 || !/^(?:function|const|let|var)$/.test(word) || !isUsed(tokens, name)) continue;
+      left -= 1;
+      const source = functionOf(text, tokens, name);
+      if (source === null || missingReturn(source.replace(RETURN_TYPE, "$1")) !== "noReturn") continue;
+      if (endsWithValue(source)) return { name, line: null };
+    }
+    return null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
+}
+
+/** Whether a text uses what a function returns: its call follows an operator, a colon, an opening bracket, a comma or `return`. */
+function isUsed(tokens: readonly Token[], name: string): boolean {
+  return tokens.some(({ text }, index) => {
+    if (text !== name || tokens[index + 1]?.text !== "(") return false;
+    return /^(?:[=:([,+*/<>-]|return|await|\?\?|&&|\|\|)$/.test(tokens[index - 1]?.text ?? "");
+  });
+}
+
+/** Whether the last statement of a function without `return` is an expression that has no effect. */
+function endsWithValue(source: string): boolean {
+  return unreturnedArrow(`() => ${source.slice(source.indexOf("{"))}`) === "arrow";
 }
 
 /** Returns the index of the word in front of a call, without `await`. */

@@ -5,6 +5,7 @@ import { noMemberHint } from "./context-hints.ts";
 import { nearMember } from "./misspelt.ts";
 import { nameHint } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";
+import { runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
@@ -35,6 +36,8 @@ const OWNERS = [
   Promise,
 ];
 
+/** Functions of a text that make HTML. Code hardly ever means them. */
+const OF_HTML = /^(?:anchor|big|blink|bold|fixed|fontcolor|fontsize|italics|link|small|strike|sub|sup)$/;
 /** Functions of other languages, and what JavaScript calls them. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   contains: "includes",
@@ -44,6 +47,11 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   strip: "trim",
   each: "forEach",
   isEmpty: "length === 0",
+  sum: "reduce((a, b) => a + b, 0)",
+  sorted: "toSorted",
+  reversed: "toReversed",
+  toUpper: "toUpperCase",
+  toLower: "toLowerCase",
 };
 
 /** Which values have a function. The first that has it decides. */
@@ -78,7 +86,7 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, run:
     if (error.name === "SyntaxError")
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(text, error, before, hasText(run) ? parameterOf(text) : null);
+    return ofFunction(text, error) ?? ofMissing(text, error, before, run);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
@@ -102,6 +110,8 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
     if (isAwaited && made.test(text))
       return `Perhaps ${owner} is a promise: write await in front of the call that makes it.`;
   }
+  if (new RegExp(String.raw`\bclass\s+${escaped(owner)}\b`).test(text))
+    return `${name} is a function of the objects of the class ${owner}: write new ${owner}().${name}(...), or static before ${name} in the class.`;
   if (name === "length" || name === "size") return `${name} is a value, and no function: leave () out.`;
   const other = isOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
   if (other !== undefined) return `JavaScript has no ${name}: did you mean ${other}?`;
@@ -114,7 +124,7 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   const known: string[] = [];
   for (let index = 0; index < OWNERS.length; index += 1) {
     const names = getOwnPropertyNames(OWNERS[index]);
-    for (let at = 0; at < names.length; at += 1) known[known.length] = names[at]!;
+    for (let at = 0; at < names.length; at += 1) if (!OF_HTML.test(names[at]!)) known[known.length] = names[at]!;
   }
   const near = nearName(name, known);
   // Names of functions resemble each other: getName is not a misspelt getDate.
@@ -136,13 +146,7 @@ function parameterOf(text: string): readonly string[] {
   return ["context", "ctx", bare ?? inBrackets ?? "context"];
 }
 
-/** @param contexts the names of the context, if the body of the request is a text; otherwise null */
-function ofMissing(
-  text: string,
-  { message }: ErrorMessage,
-  before: string,
-  contexts: readonly string[] | null,
-): string | undefined {
+function ofMissing(text: string, { message }: ErrorMessage, before: string, run: Run): string | undefined {
   const [, kind, member] = NO_OBJECT.exec(message) ?? [];
   const [, part, whole, partKind] = NO_PARTS.exec(message) ?? [];
   const what = whole ?? expressionIn(before);
@@ -153,7 +157,15 @@ function ofMissing(
   if (near !== "") return `The value has no ${last}: did you mean ${near.slice(1)}?`;
   const lacking = ofRequest(before, what, is);
   if (lacking !== undefined) return lacking;
-  if (what === null && new RegExp(String.raw`\bbody\s*:\s*\{[^}]*\b${escaped(member ?? "")}\b`).test(text))
+  const inQuery = member !== undefined && isOfBody(what) ? queryHint(member, run) : undefined;
+  if (inQuery !== undefined) return inQuery;
+  // The names of the context, if the body of the request is a text.
+  const contexts = hasText(run) ? parameterOf(text) : null;
+  if (
+    what === null &&
+    run.request().body === undefined &&
+    new RegExp(String.raw`\bbody\s*:\s*\{[^}]*\b${escaped(member ?? "")}\b`).test(text)
+  )
     return dataHint("context.body");
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
   const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
@@ -194,7 +206,7 @@ function ofRequest(before: string, what: string | null, is: string): string | un
 
 /** Returns the hint for a part of the context, or of the environment, that the run does not have. */
 function dataHint(expression: string): string | undefined {
-  if (/(?:^|\.)body$/.test(expression) && !/\bres(?:ponse)?\./.test(expression)) {
+  if (isOfBody(expression)) {
     return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}} or caisson run --input, or as the body of a named task.';
   }
   const [, owner, name] = /(?:^|\.)(query|data|params|headers|env)\.([\w$]+)$/.exec(expression) ?? [];
@@ -208,6 +220,17 @@ function dataHint(expression: string): string | undefined {
     return "The context has context.data for the query and the members of the body, context.body, context.query, context.headers, context.params and context.secrets.";
   }
   return undefined;
+}
+
+/** Whether an expression is the body of the request. */
+function isOfBody(expression: string | null): boolean {
+  return expression !== null && /(?:^|\.)body$/.test(expression) && !/\bres(?:ponse)?\./.test(expression);
+}
+
+/** Returns the hint for a member of a body that was not sent, if the query has the member. */
+function queryHint(member: string, run: Run): string | undefined {
+  if (runValue(member, run, false)?.part !== "query") return undefined;
+  return `The request has no body, and its query has ${member}: write context.query.${member}.`;
 }
 
 /** Returns the expression at the end of a text that ends with a dot or a bracket, or null. */

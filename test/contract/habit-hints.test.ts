@@ -167,6 +167,7 @@ describe("a value that the context does not have, and the run has elsewhere, is 
     ["(ctx) => ({ n: ctx.data.n, more: ctx.data.more })", { data: { n: 1 } }],
     ["const list = [1].map((ctx) => ({ a: ctx.foo, b: 1 })); return list"],
     ["const ctx = { a: 1 }; return { b: ctx.b, c: 1 }"],
+    ["function add(a) { return a.n }\nreturn { sum: add({}), ok: true }"],
     ["({ data, name = undefined }) => ({ a: data.name, b: name })", NAME],
     ["(context) => { context.user = undefined; return { a: context.user, b: 1 } }"],
     ["return { url: context.url, traceparent: context.traceparent ?? undefined }"],

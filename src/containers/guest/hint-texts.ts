@@ -84,7 +84,8 @@ const OF_NAMES = {
   unreturnedModule: ([line = ""]: readonly string[]) =>
     `The module exports nothing, so the result is null: put export default before its last statement, in line ${numberOf(line)}.`,
   noValue: ([name = "", line]: readonly string[]) =>
-    `${name}() returns nothing, so the result is null: put return with the value at the end of ${name}${line === undefined ? "" : `, and return before ${name}(), in line ${numberOf(line)}`}.`,
+    `${name}() returns nothing, so its value is missing in the result: put return with the value at the end of ${name}${line === undefined ? "" : `, and return before ${name}(), in line ${numberOf(line)}`}.`,
+  uncalled: ([name = ""]: readonly string[]) => `${name} is a function of the Response: write ${name}().`,
   digits: ([first = "", second = ""]: readonly string[]) =>
     `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
   printed: ([line = ""]: readonly string[]) =>
