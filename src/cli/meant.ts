@@ -14,9 +14,20 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--from": "--since",
   "--to": "--until",
   "--body": "--input",
+  "--payload": "--input",
+  "--event": "--input",
+  "--args": "--input",
+  "--function": "--task",
+  "--namespace": "--container",
+  "--project": "--container",
   "-d": "--input",
   "-c": "--container",
   "--ttl": "--expires",
+  "--expiry": "--expires",
+  "--lifetime": "--expires",
+  "--duration": "--expires",
+  "--permission": "--can",
+  "--permissions": "--can",
   "--exp": "--expires",
   "--expires-in": "--expires",
   "--verbs": "--can",
@@ -32,6 +43,19 @@ const FLAGS: Readonly<Record<string, string>> = {
   "--bind": "--host",
   "--listen": "--host",
   "--timeout": "--wall-limit",
+  "--run-timeout": "--wall-limit",
+  "--task-timeout": "--wall-limit",
+  "--request-timeout": "--wall-limit",
+  "--max-time": "--wall-limit",
+  "--max-memory": "--memory-limit",
+  "--mem": "--memory-limit",
+  "--https": "--tls-cert",
+  "--ssl": "--tls-cert",
+  "--db": "--data",
+  "--storage": "--data",
+  "--address": "--host",
+  "--allow-net": "--egress-allow",
+  "--redis-url": "--redis",
   "--memory": "--memory-limit",
   "--cpu": "--cpu-limit",
   "--verbose": "--log-level",
@@ -77,6 +101,10 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   if (command.name() === "run" && OF_CODE.test(flag)) {
     return "code receives params and secrets of its task or token: caisson tasks deploy --param, --secret";
   }
+  if (flag === "--admin-token" && command.name() === "serve")
+    return "the service writes its administrative token to the file admin.token in the data folder";
+  if (/^--(?:rate-)?limits?$/.test(flag) && command.name() === "serve")
+    return "did you mean --container-limit minute=60? caisson limits set container NAME minute=60 is for one container";
   if (flag === "--token" || flag === "--api-key" || flag === "--key")
     return "the token is in the variable CAISSON_TOKEN, or caisson login stores it: a flag would show it to other users of the machine";
   if (flag !== word && has(flag)) return `${flag} takes no value`;

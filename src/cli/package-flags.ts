@@ -1,4 +1,4 @@
-import { BAD_PERMIT, readPermit } from "../package-names.ts";
+import { BAD_PERMIT, isRange, isTag, readPermit } from "../package-names.ts";
 import { UsageError } from "./exits.ts";
 
 /**
@@ -24,5 +24,10 @@ export function entriesOf(texts: readonly string[]): string[] {
   const entries = texts.flatMap((each) => each.split(",")).map((each) => each.trim().replace(/^npm:/, ""));
   const wrong = entries.find((entry) => readPermit(entry) === null);
   if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} ${BAD_PERMIT}`);
+  const at = entries.findIndex((entry) => isRange(entry) && !isTag(entry));
+  if (at > 0)
+    throw new UsageError(
+      `${JSON.stringify(entries[at])} is a version; did you mean ${entries[at - 1]!.replace(/(?!^)@.*/, "")}@${entries[at]}?`,
+    );
   return entries;
 }

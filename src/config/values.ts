@@ -172,7 +172,10 @@ const MAX_PERMITS = 1_000;
 export function permits(texts: readonly string[]): string[] {
   const list = [...new Set(texts.flatMap((input) => input.split(",")).map((input) => input.trim()))];
   const wrong = list.find((each) => readPermit(each) === null);
-  if (wrong !== undefined) throw new TypeError(`${JSON.stringify(wrong)} is no package: it ${BAD_PERMIT}`);
+  if (wrong !== undefined) {
+    const several = /\S\s+\S/.test(wrong) ? "; write a comma between two packages" : "";
+    throw new TypeError(`${JSON.stringify(wrong)} is no package: it ${BAD_PERMIT}${several}`);
+  }
   if (list.length > MAX_PERMITS)
     throw new TypeError(`${list.length} packages are more than the maximum of ${MAX_PERMITS}`);
   return list;

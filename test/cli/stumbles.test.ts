@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
+import { entriesOf } from "../../src/cli/package-flags.ts";
+import { permits } from "../../src/config/values.ts";
 import { containerRecord, limitRecord } from "../contract/record.ts";
 import { NO_WALL, type Service, shareService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
@@ -130,6 +132,12 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["containers label acme team=a", /PATCH \/api\/containers\/\{container\} sets labels/],
     ["tasks deploy acme README.md --name my(hook", /argument .my\(hook. is invalid\. A name has letters, digits/],
     ["whoami --url htp://127.0.0.1", /is not a URL of https or http, such as https:\/\/caisson\.example/],
+    ["serve --run-timeout 5s", /did you mean --wall-limit\?/],
+    ["serve --https", /unknown option '--https'; did you mean --tls-cert\?/],
+    ["serve --limit minute=60", /did you mean --container-limit minute=60\?/],
+    ["serve --admin-token abc", /writes its administrative token to the file admin\.token/],
+    ["run README.md --payload {}", /unknown option '--payload'; did you mean --input\?/],
+    ["tokens issue acme --permissions run", /did you mean --can\?/],
     ["serve --host localhost:7391", /--host localhost:7391 has a port; write --host localhost --port 7391/],
     ["tokens issue acme --secret NO_SUCH_VARIABLE", /set the variable and export it, or use --secret-file KEY=PATH/],
     ["limits set token x minute=5", /set when it is issued/],
@@ -405,5 +413,13 @@ describe("a start that fails names the fix", () => {
   it("for a variable that is misspelled", async () => {
     const { stderr } = await command(["serve", "--data", "/dev/null/none"], { CAISSON_PROT: "1" });
     assert.match(stderr, /the variable CAISSON_PROT is not a setting; did you mean CAISSON_PORT\?/);
+  });
+});
+
+describe("a list of packages", () => {
+  it("names the form of a version, and the comma", () => {
+    assert.throws(() => entriesOf(["lodash", "4"]), /"4" is a version; did you mean lodash@4\?/);
+    assert.deepEqual(entriesOf(["lodash@4", "zod,@acme/*"]), ["lodash@4", "zod", "@acme/*"]);
+    assert.throws(() => permits(["lodash zod"]), /"lodash zod" is no package: .*; write a comma between two packages$/);
   });
 });
