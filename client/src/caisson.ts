@@ -12,6 +12,7 @@ import type {
 import { HintNotice } from "./hint-notice.ts";
 import { List } from "./list.ts";
 import { mustBeObject } from "./options.ts";
+import { nameOthers } from "./other-methods.ts";
 import { Containers } from "./resources/containers.ts";
 import { Limits } from "./resources/limits.ts";
 import { Packages } from "./resources/packages.ts";
@@ -140,3 +141,8 @@ export class Caisson {
     );
   }
 }
+
+nameOthers(Caisson.prototype, {
+  "exec execute eval invoke call runCode": 'write run("acme", "return 1"), or run("acme", { task: "total" })',
+  "secrets params": 'a task or a token has them: tasks.put("acme", "hook", { code, secrets: { API_KEY: "..." } })',
+});

@@ -305,6 +305,17 @@ describe("a request", () => {
     for (const [called, message] of others) {
       await assert.rejects(async () => called(), { name: "TypeError", message });
     }
+    for (const [resource, name, instead] of [
+      ["tasks", "create", /^there is no create: write put\("acme", "hook"/],
+      ["tasks", "run", /write caisson\.run\("acme", \{ task: "hook" \}\)/],
+      ["tokens", "create", /write issue\(/],
+      ["limits", "set", /write caisson\.containers\.set\("acme", \{ limits/],
+      ["containers", "create", /needs no creation/],
+      ["runs", "logs", /write console\("acme", run\)/],
+    ] as const)
+      assert.throws(() => wrong[resource]![name], { name: "TypeError", message: instead });
+    assert.throws(() => wrong["secrets"], /^TypeError: there is no secrets: a task or a token has them/);
+    assert.match(inspect(caisson, { depth: 3 }), /^Caisson /);
     const list = caisson.tasks.list("a");
     assert.match(list.hint, /for await/);
     assert.match(inspect(list), /for await/);

@@ -1,6 +1,7 @@
 import type { ContainerPage, Policy, PolicyPatch, PolicyRequest, RestartedContainer, Routes } from "../api-types.ts";
 import { List } from "../list.ts";
 import { mustBeObject, mustBeOptions } from "../options.ts";
+import { nameOthers } from "../other-methods.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
 const POLICY = "{ limits: { minute: 60 } }";
@@ -80,3 +81,8 @@ function nowOf(options: NowOptions, method: string): boolean | undefined {
   mustBeOptions(options, "now signal retry", `${method}("acme", { now: true })`);
   return options.now;
 }
+
+nameOthers(Containers.prototype, {
+  "create add": "a container needs no creation: the first run makes it",
+  "delete remove": 'write reset("acme"), which removes its limits, labels and description',
+});

@@ -1,4 +1,5 @@
 import type { LimitState } from "../api-types.ts";
+import { nameOthers } from "../other-methods.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
 /** The runs left in each window: 0 for a window without a limit, -1 if no run is left. */
@@ -49,3 +50,9 @@ export class Limits {
     return (await this.#transport.json("DELETE /api/limits/token/{jti}", { path: { jti } }, options)) as Left;
   }
 }
+
+nameOthers(Limits.prototype, {
+  "set put update setContainer": 'write caisson.containers.set("acme", { limits: { minute: 60 } })',
+  "get show": 'write getContainer("acme"), or getToken(jti)',
+  setToken: "the limits of a token are set when it is issued: caisson.tokens.issue({ containers, limits })",
+});

@@ -1,6 +1,7 @@
 import type { CancelledRun, Routes, RunPage, RunRecord } from "../api-types.ts";
 import { type ContainerEvent, followEvents, type FollowOptions } from "../follow.ts";
 import { List } from "../list.ts";
+import { nameOthers } from "../other-methods.ts";
 import type { ConsoleLine } from "../stream.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
@@ -51,3 +52,9 @@ export class Runs {
     return followEvents(this.#transport, null, options);
   }
 }
+
+nameOthers(Runs.prototype, {
+  "create start run": 'write caisson.run("acme", "return 1"), or caisson.record(...)',
+  "logs log": 'write console("acme", run)',
+  "delete stop kill": 'write cancel("acme", run)',
+});

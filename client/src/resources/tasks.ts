@@ -12,6 +12,7 @@ import type {
 import { CaissonError } from "../error.ts";
 import { List } from "../list.ts";
 import { mustBeObject, mustBeOptions } from "../options.ts";
+import { nameOthers } from "../other-methods.ts";
 import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
@@ -116,3 +117,9 @@ function preconditions(options: ChangeOptions): Record<string, string | undefine
   const { ifMatch, ifNoneMatch } = options;
   return { "if-match": ifMatch === undefined ? undefined : `"${ifMatch}"`, "if-none-match": ifNoneMatch };
 }
+
+nameOthers(Tasks.prototype, {
+  "create update save set deploy publish": 'write put("acme", "hook", { code })',
+  "run invoke call execute": 'write caisson.run("acme", { task: "hook" })',
+  remove: 'write delete("acme", "hook")',
+});

@@ -11,6 +11,7 @@ import type {
 } from "../api-types.ts";
 import { List } from "../list.ts";
 import { mustBeObject } from "../options.ts";
+import { nameOthers } from "../other-methods.ts";
 import type { Parameters, RequestOptions, Transport } from "../transport.ts";
 
 export class Tokens {
@@ -63,3 +64,8 @@ export class Tokens {
     );
   }
 }
+
+nameOthers(Tokens.prototype, {
+  "create add": 'write issue({ containers: ["acme"] })',
+  "delete remove": "write revoke(jti)",
+});
