@@ -1,3 +1,5 @@
+import { types } from "node:util";
+
 import { absentMember, absentResult } from "./absent-hints.ts";
 import type { ParsedCode } from "./compile.ts";
 import { contextMember, isOfContext } from "./context-hints.ts";
@@ -13,6 +15,7 @@ import { moduleEnd } from "./unreturned.ts";
 const { isNaN } = Number;
 const { getOwnPropertyDescriptor, keys } = Object;
 const { isArray } = Array;
+const { isProxy } = types;
 
 const STDIN: Emptied = { hint: "stdin", path: "" };
 
@@ -96,8 +99,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   const line = (parsed?.printed ?? printed)();
   if (line !== null) return { hint: "printed", path: `[${line}]` };
   const last = declared();
-  const isModule = /^[ \t]*(?:import|export)\b/m.test(text);
-  return last && { hint: "declared", path: `.${last.name}.line${last.line}${isModule ? ".module" : ""}` };
+  return last && { hint: "declared", path: `.${last.name}.line${last.line}${last.isInModule ? ".module" : ""}` };
 }
 
 export function pathOf({ name, line }: SilentCall): string {
@@ -148,8 +150,12 @@ function lackingHint(hints: EmptyHints): Emptied | null {
 /** Whether a result has members, and only some of them are undefined. */
 function isPartOnly(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
+  if (isProxy(value)) return false;
   if (isArray(value)) return value.length > 0;
-  return keys(value).some((name) => getOwnPropertyDescriptor(value, name)?.value !== undefined);
+  const names = keys(value);
+  for (let index = 0; index < names.length; index += 1)
+    if (getOwnPropertyDescriptor(value, names[index]!)?.value !== undefined) return true;
+  return false;
 }
 
 function unawaitedHint({ unawaited, usedPromise, responseMember, uncalled }: EmptyHints): Emptied | null {

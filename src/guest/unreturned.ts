@@ -15,13 +15,18 @@ const CONTINUES = /^(?:[([+\-/*.,`?:%&|^<>=]|\?\.|\?\?|&&|\|\||\+\+|--|=>|in|ins
 const NO_VALUE = /^(?:\{|function|class|void|delete|throw|debugger)$/;
 
 /**
- * Returns the line of the last statement of a body, if that is an expression whose value the body may have meant to return.
+ * Returns the line of the last statement of a body, if that is an expression whose value the body may have meant to return. Never throws.
  *
  * @param text a body that V8 has parsed, without types
  */
 export function unreturnedLine(text: string): number | null {
-  const last = lastValueOf(text);
-  return last && text.slice(0, last.at).split("\n").length;
+  try {
+    const last = lastValueOf(text);
+    return last && lineOf(text, last);
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
 }
 
 /** A body that returns the value of its last statement. */
@@ -156,6 +161,8 @@ export function moduleEnd(text: string): ModuleEnd | null {
 export interface Declared {
   readonly name: string;
   readonly line: number;
+  /** Whether the text has an import or an export, so that it cannot return. */
+  readonly isInModule: boolean;
 }
 
 /** Returns the last declaration of a body with a value, if no statement follows it. Never throws. */
@@ -171,7 +178,8 @@ export function lastDeclared(text: string): Declared | null {
         const name = tokens[index + 1];
         const isSet =
           name?.kind === "word" && tokens.slice(index + 2).some((token) => token.depth === 0 && token.text === "=");
-        return isSet ? { name: name.text, line: text.slice(0, at).split("\n").length } : null;
+        const isInModule = /^[ \t]*(?:import|export)\b/m.test(text);
+        return isSet ? { name: name.text, line: text.slice(0, at).split("\n").length, isInModule } : null;
       }
       if (startsLine && !CONTINUES.test(word) && !/^[)\]}]/.test(word)) return null;
     }

@@ -71,3 +71,29 @@ describe("a member of a body that the request does not have", () => {
   for (const [code, hint, sent] of rows)
     it(`is named: ${code} with ${JSON.stringify(sent)}`, async () => assert.match(await hintOf(code, sent), hint));
 });
+
+it("a hint is left out if the code has replaced what the guest needs for it, and the result stays the same", async () => {
+  const replaced =
+    "const no = () => { throw new Error('replaced') };\nRegExp.prototype.test = RegExp.prototype.exec = no;\n";
+  const lists =
+    "Array.prototype.some = Array.prototype.find = Array.prototype.includes = Array.prototype.filter = no;\n";
+  const texts =
+    "String.prototype.split = String.prototype.slice = String.prototype.match = String.prototype.replace = no;\n";
+  const ends: readonly [code: string, result: unknown][] = [
+    ["const o = { name: 1 };\nreturn { n: o.nmae, ok: true }", { ok: true }],
+    ["return [{ a: undefined, b: context.user }]", [{}]],
+    ["return true", true],
+    ["return '67'", "67"],
+    ["return", null],
+    ["const x = 1;", null],
+    ["function main() { console.log(1) }\nmain()", null],
+  ];
+  for (const [end, expected] of ends) {
+    const code = `${replaced}${lists}${texts}${end}`;
+    const answer = await service.request("POST", `/api/runs/replaced-${ends.findIndex(([each]) => each === end)}`, {
+      json: { code },
+    });
+    const { status, result } = answer.json() as { status: string; result: unknown };
+    assert.deepEqual([status, result], ["ok", expected], end);
+  }
+});
