@@ -59,6 +59,8 @@ export function startRun(
   // Before any of the code executes, so that the service can see the run while it blocks. A run of the warm-up is no run for the service.
   if (onReleased === forgetRun) showEntered(id);
   enterRun(run, start);
+  // The next frames, such as its body, are read into the same memory, and the run may need its request later.
+  run.keepRequest();
   if (!run.released) runs[id % SLOTS] = run;
 }
 
