@@ -16,6 +16,10 @@ const MAX_ENTRIES = 200;
  * run is counted.
  */
 const MAX_PREFIXED = 5_000;
+/** The most different packages with a range. Each spelling of a range takes up to a third of a millisecond. */
+const MAX_RANGED = 80;
+/** The most different specifiers. Each takes some microseconds. */
+const MAX_SPECIFIERS = 1_000;
 
 const PREFIX = "npm:";
 const DOUBLE = 0x22;
@@ -90,6 +94,12 @@ class Names {
   readonly #ranges = new Map<string, string | null>();
   readonly #entries = new Set<string>();
 
+  /** The specifiers that were read, without those that are in the texts again. */
+  readonly #read = new Set<string>();
+
+  /** The names with ranges that were read. */
+  readonly #ranged = new Set<string>();
+
   #prefixed = 0;
 
   constructor(requested: Ranges) {
@@ -110,6 +120,12 @@ class Names {
   }
 
   #npm(text: string): void {
+    if (this.#read.has(text)) return;
+    this.#read.add(text);
+    if (this.#read.size > MAX_SPECIFIERS) throw tooMany(`more than ${MAX_SPECIFIERS} different imports`);
+    const ranged = rangedName(text);
+    if (ranged !== null) this.#ranged.add(ranged);
+    if (this.#ranged.size > MAX_RANGED) throw tooMany(`more than ${MAX_RANGED} different ranges`);
     const specifier = readNpmSpecifier(text);
     if (!specifier) return;
     const { name, range, entry } = specifier;
@@ -143,6 +159,15 @@ class Names {
       entries: entries.flatMap((entry) => (isRequired ? [entry, `require:${entry}`] : [entry])).toSorted(),
     };
   }
+}
+
+/** Returns the name and the range of a specifier; null if it has no range. */
+function rangedName(text: string): string | null {
+  // The name of a scope begins with another `@`.
+  const at = text.indexOf("@", PREFIX.length + 1);
+  if (at === -1) return null;
+  const path = text.indexOf("/", at);
+  return path === -1 ? text : text.slice(0, path);
 }
 
 /** Copies a text of ASCII. V8 keeps the whole source for as long as a slice of it, and a lock may stay for as long as the service runs. */

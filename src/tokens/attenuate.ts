@@ -66,8 +66,11 @@ function* excessOf(above: Claims, request: TokenRequest): Generator<MemberFault>
     yield { member: "timeout", detail: `is longer than the timeout of the calling token, which is ${above.timeout}` };
   }
   if (!isSubset(net, above.net)) yield { member: "net", detail: "has hosts that the calling token may not reach" };
-  if (packages !== null && !permitsNoMore(packages, above.packages)) {
-    yield { member: "packages", detail: "has packages that the calling token may not import" };
+  const isWithin = packages === null ? true : permitsNoMore(packages, above.packages);
+  if (isWithin === false) yield { member: "packages", detail: "has packages that the calling token may not import" };
+  if (isWithin === null) {
+    const detail = "has too many ranges of packages that have several ranges in the calling token";
+    yield { member: "packages", detail, hint: "List ranges as the calling token does, or few of each package." };
   }
   if (above.code && code && !isDeepStrictEqual(code, above.code)) {
     yield { member: "code", detail: "is inherited unchanged; leave it out" };

@@ -244,6 +244,29 @@ const WORST: readonly Worst[] = [
     },
   },
   {
+    name: "code with as many spellings of a range as possible",
+    status: 400,
+    make: () => {
+      const parts = [">=1", ">=1.x", ">=1.*", ">=1.X", ">=v1", ">=1.0"];
+      const spelled = (at: number): string => {
+        return Array.from({ length: 21 }, (_, place) => parts[Math.floor(at / 6 ** (place % 5)) % 6]).join(" ");
+      };
+      const code = Array.from({ length: 4_990 }, (_, at) => `import"npm:a@${spelled(at)}";`).join("\n");
+      return Promise.resolve(() => post("/api/run/worst", code));
+    },
+  },
+  {
+    name: "a token with as many ranges of a package as the token above it",
+    status: 403,
+    make: async () => {
+      const packages = Array.from({ length: 99 }, (_, at) => `a@${at + 10}||4||5||6||7||8||9||>=1 <2`);
+      const issuer = await service.issue({ containers: ["worst"], can: ["run", "issue"], depth: 1, packages });
+      const asked = Array.from({ length: 99 }, (_, at) => `a@>=1.${at} <1.8||1.2||1.3||1.4||1.5||1.6||1.7||2`);
+      const json = { containers: ["worst"], packages: [...asked, "b"] };
+      return () => service.request("POST", "/api/tokens", { token: issuer, json });
+    },
+  },
+  {
     name: "an envelope with the longest ranges",
     status: 403,
     make: () => {

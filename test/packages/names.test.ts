@@ -152,6 +152,23 @@ describe("packagesOf", () => {
     );
   });
 
+  it("rejects a text with more spellings of ranges than it can compare in a moment", () => {
+    const imports = Array.from({ length: 81 }, (_, at) => `import "npm:zod@>=4${" ".repeat(at)}"`);
+    assert.equal(find([...imports.slice(1), ...imports.slice(1)].join("\n"))?.entries.length, 1);
+    assert.equal(
+      codeOf(() => find(imports.join("\n"))),
+      "packages_too_large",
+    );
+    const paths = Array.from({ length: 1_001 }, (_, at) => `import "npm:zod@>=4/?${at}"`);
+    assert.equal(find(paths.slice(1).join("\n")), null);
+    assert.equal(
+      codeOf(() => find(paths.join("\n"))),
+      "packages_too_large",
+    );
+    const modules = Array.from({ length: 190 }, (_, at) => `import "npm:lodash@4/m${at}"`);
+    assert.equal(find(modules.join("\n"))?.entries.length, 190);
+  });
+
   it("scans hostile texts of megabytes", () => {
     for (const unit of ['"', "'\"`", '"x', "import ", "import(/*", "\\'", `"${"a".repeat(700)}`]) {
       assert.equal(find(unit.repeat(Math.ceil(2 ** 21 / unit.length))), null, unit);

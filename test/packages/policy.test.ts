@@ -3,7 +3,13 @@ import { describe, it } from "node:test";
 
 import { Problem } from "../../src/errors.ts";
 import { readPermit } from "../../src/package-names.ts";
-import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "../../src/packages/policy.ts";
+import {
+  defaultRange,
+  type PackagePolicy,
+  type PackagesClaim,
+  permitsNoMore,
+  requirePermitted,
+} from "../../src/packages/policy.ts";
 
 const LISTED: PackagePolicy = { mode: "listed", allow: ["zod", "lodash@4", "@acme/*"] };
 const ANY: PackagePolicy = { mode: "any", allow: [] };
@@ -141,4 +147,28 @@ describe("readPermit", () => {
   ]) {
     it(`rejects ${text.slice(0, 40)}`, () => assert.equal(readPermit(text), null));
   }
+});
+
+describe("permitsNoMore", () => {
+  it("does not compare more ranges than it can in a moment", () => {
+    const above = Array.from({ length: 100 }, (_, at) => `zod@${at}`);
+    const below = Array.from({ length: 100 }, (_, at) => `zod@${at}.1`);
+    assert.equal(permitsNoMore(below, above), null);
+    assert.equal(permitsNoMore(below.slice(0, 2), above), true);
+    assert.equal(permitsNoMore(above, above), true);
+    assert.equal(permitsNoMore(above, ["zod"]), true);
+    assert.equal(permitsNoMore(["zod@1", "zod@3"], ["zod@1", "zod@2"]), false);
+  });
+
+  it("compares a hundred packages that have one range each", () => {
+    const above = Array.from({ length: 100 }, (_, at) => `a${at}@${at}`);
+    assert.equal(
+      permitsNoMore(
+        above.map((entry) => `${entry}.1`),
+        above,
+      ),
+      true,
+    );
+    assert.equal(permitsNoMore([...above.slice(1), "a0@1"], above), false);
+  });
 });
