@@ -3,7 +3,6 @@ import { Duplex } from "node:stream";
 
 import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
 import { TO_GUEST } from "../wire/messages.ts";
-import { uncurry } from "../wire/uncurry.ts";
 
 /** The file descriptor of the guest's end of the socket pair. */
 const DESCRIPTOR = 3;
@@ -12,13 +11,10 @@ const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
 /** The service reads some megabytes in 50 ms, or in 500 ms on a busy machine. */
 const CLOSE_MS = 5_000;
-/** The bytes of one read, as many as Node would read into new memory. */
-const READ_BYTES = 65_536;
 
 // Saved now, because a task can replace the originals.
 const immediate = setImmediate;
 const later = setTimeout;
-const viewOf = uncurry(Buffer.prototype as Buffer, "subarray");
 const { get: lengthOf } = Object.getOwnPropertyDescriptor(Duplex.prototype, "writableLength") as { get: () => number };
 
 let outbox: Outbox | null = null;
@@ -100,31 +96,7 @@ export function openLink(events: LinkEvents): void {
     },
     true,
   );
-  // Memory that is used for the first time takes most of the time in which a guest receives a megabyte of packages. So all reads share
-  // their memory, and a long frame is read into its place.
-  const shared = Buffer.allocUnsafeSlow(READ_BYTES);
-  let isInPlace = false;
-  const socket = new Socket({
-    fd: DESCRIPTOR,
-    readable: true,
-    writable: true,
-    onread: {
-      buffer: () => {
-        const rest = reader.rest(READ_BYTES);
-        isInPlace = rest !== null;
-        return rest ?? shared;
-      },
-      callback: (bytes, buffer) => {
-        const wasInPlace = isInPlace;
-        // If a frame throws, Node reads into the same memory again, where no frame goes on.
-        isInPlace = false;
-        if (wasInPlace) reader.written(bytes);
-        else reader.push(viewOf(buffer as Buffer, 0, bytes));
-        events.idle();
-        return true;
-      },
-    },
-  });
+  const socket = new Socket({ fd: DESCRIPTOR, readable: true, writable: true });
   const write = socket.write.bind(socket);
   end = socket.end.bind(socket);
   waitingBytes = lengthOf.bind(socket);
@@ -139,6 +111,10 @@ export function openLink(events: LinkEvents): void {
   flush = outbox.flush;
   hold = socket.ref.bind(socket);
   release = socket.unref.bind(socket);
+  socket.on("data", (chunk: Buffer) => {
+    reader.push(chunk);
+    events.idle();
+  });
   // "close" follows a broken pipe. Without this listener, the error would look like an uncaught error of a task.
   socket.on("error", () => {});
   socket.on("close", events.closed);
