@@ -140,6 +140,17 @@ describe("the secrets of a token", () => {
     assert.ok(!service.stderr().includes("MIIEvQ"));
   });
 
+  it("are not in the hint of a result that has one as the name of a member", async () => {
+    const name = "zq9secretvalue7x";
+    const { token } = await pinned("named", "({ secrets }) => ({ [secrets.KEY]: NaN })", { secrets: { KEY: name } });
+    const answer = await ask("named", token);
+    assert.equal(answer.status, 200, answer.text);
+    assert.match(answer.headers["caisson-hint"] ?? "", /^result\.\[secret\] is NaN/);
+    const record = await service.request("GET", `/api/runs/named/${answer.headers["caisson-run"]}`);
+    assert.match((record.json() as { hint: string }).hint, /^result\.\[secret\] is NaN/);
+    assert.ok(!service.stderr().includes(name));
+  });
+
   it("are in no answer, no listing, no log and no file", async () => {
     const throws = `(c) => {
       console.log("logged", c.secrets.KEY, { deep: c.secrets });

@@ -45,8 +45,8 @@ export interface RunObserver {
   over(): void;
   /** Called when the guest has sent the head of an answer. @param isOfHandler whether a fetch handler answers */
   responded(head: HeadMessage, isOfHandler: boolean): void;
-  /** Called before a result, with what the author of the code probably meant. */
-  hinted(hint: string): void;
+  /** Called before a result, with what the author of the code probably meant. @returns the hint without the secrets of the run */
+  hinted(hint: string): string;
   /** Called when the guest has sent the whole answer. */
   succeeded(): void;
   /** Called if the run fails. @param isCut whether the head of its answer was sent before, so that the answer is cut. */
@@ -127,8 +127,7 @@ export class Execution implements RunListener {
   }
 
   hinted(hint: string): void {
-    this.#hint = hint;
-    this.#observer.hinted(hint);
+    this.#hint = this.#observer.hinted(hint);
   }
 
   result(json: Buffer): void {

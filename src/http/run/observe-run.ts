@@ -65,9 +65,12 @@ export class ObservedRun implements RunObserver {
     this.#trace.responded(status, shown);
   }
 
-  hinted(hint: string): void {
-    this.#trace.hinted(hint);
-    this.#log.task(this.#names, WARN, () => hint);
+  hinted(hint: string): string {
+    // A hint names members of the result, and a secret may be the name of one.
+    const shown = this.#secrets ? redactionOf(this.#secrets).text(hint) : hint;
+    this.#trace.hinted(shown);
+    this.#log.task(this.#names, WARN, () => shown);
+    return shown;
   }
 
   succeeded(): void {

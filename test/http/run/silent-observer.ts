@@ -6,7 +6,7 @@ const ignore = (): void => {};
 export const SILENT: RunObserver = {
   over: ignore,
   responded: ignore,
-  hinted: ignore,
+  hinted: (hint) => hint,
   succeeded: ignore,
   failed: ignore,
   refused: ignore,
