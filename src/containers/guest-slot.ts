@@ -13,8 +13,6 @@ const MAX_AGE_MS = 20 * 60_000;
 /** The time that new runs wait for a silent guest. By then the watchdog has ended a blocked guest, or the machine is too busy. */
 const SILENT_WAIT_MS = 10_000;
 const MAX_DRAINING = 2;
-/** The same for all slots of a token family: no cap on its containers counts these guests. */
-const MAX_DRAINING_OF_FAMILY = 8;
 /** The guests that a run waits for, one after the other. More than this many end only if no guest works. */
 const MAX_GUESTS = 16;
 const CLOSED = new Problem("container_restarted", "the container was closed");
@@ -194,10 +192,10 @@ export class GuestSlot {
     // Draining guests are not counted as containers. So a task that keeps its guests from ending must not collect them.
     this.#draining = [...this.#draining.filter((each) => !each.ended), guest];
     if (this.#draining.length > MAX_DRAINING) this.#draining.shift()!.end(CLOSED);
-    const { draining } = this.owner.head;
+    const { draining, mostDraining } = this.owner.head;
     for (const each of draining) if (each.ended) draining.delete(each);
     draining.add(guest);
-    if (draining.size <= MAX_DRAINING_OF_FAMILY) return;
+    if (draining.size <= mostDraining) return;
     const [oldest] = draining;
     draining.delete(oldest!);
     oldest!.end(CLOSED);

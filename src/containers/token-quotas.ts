@@ -20,6 +20,9 @@ export interface TokenChain {
   lineage?: unknown;
 }
 
+/** The draining guests that a token family may have for each of its containers. */
+const DRAINING_PART = 1 / 2;
+
 /** What one token uses now. */
 export class TokenLoad {
   inFlight = 0;
@@ -28,12 +31,19 @@ export class TokenLoad {
   live = 0;
   /** The guests of its family that take no new run and only finish theirs, oldest first. Only the root token has some. */
   readonly draining: Set<Guest> = new Set();
+  /** The most of these guests. No cap on containers counts them. */
+  readonly mostDraining: number;
   /** The live slots that runs without a token opened. */
   publicLive = 0;
   /** When it started containers within the last minute, oldest first. */
   readonly starts: number[] = [];
   /** The containers in which it had fresh guests, by name, and when each was counted as started. */
   readonly freshIn: Map<string, number> = new Map();
+
+  /** @param containers the most live containers of the token */
+  constructor(containers: number = 16) {
+    this.mostDraining = Math.ceil(containers * DRAINING_PART);
+  }
 }
 
 /** A token with its ancestors. What the token uses counts for each member, so that issuing tokens never multiplies a limit. */
@@ -153,7 +163,7 @@ export class TokenQuotas {
 
   #loadOf(jti: string): TokenLoad {
     let load = this.#byJti.get(jti);
-    if (!load) this.#byJti.set(jti, (load = new TokenLoad()));
+    if (!load) this.#byJti.set(jti, (load = new TokenLoad(this.#caps.containers)));
     return load;
   }
 }

@@ -5,14 +5,17 @@ export interface Waiting {
   readonly waitMs: number;
   /** Aborts when the client has left. The build goes on. */
   readonly signal?: AbortSignal;
+  /** Called if the caller has to wait. It may throw, and the build goes on. */
+  readonly onWait?: () => void;
 }
 
 const WARM = " The build goes on. caisson packages warm builds packages before the first run.";
 
 /** Waits for a build. @throws {Problem} `packages_building` if it takes longer than the caller waits */
-export async function waitForBuild<T>(build: Promise<T>, { waitMs, signal }: Waiting): Promise<T> {
+export async function waitForBuild<T>(build: Promise<T>, { waitMs, signal, onWait }: Waiting): Promise<T> {
   // The build goes on without its caller, and then its failure is unhandled.
   build.catch(() => {});
+  onWait?.();
   const { promise: given, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(building("the packages are being built", WARM)), waitMs);
   timer.unref();

@@ -14,6 +14,7 @@ import { type ReadTask, TASK, type TaskMembers } from "./task-request.ts";
 import { droppedSecrets, overridingSecrets, oversizedSecrets } from "./task-secrets.ts";
 import type { TaskBounds, TaskWriter } from "./task-writer.ts";
 import type { Task } from "./task.ts";
+import { WaitingChanges } from "./waiting-changes.ts";
 
 export interface TasksOptions extends TaskBounds {
   /** The most bytes of a task's code. */
@@ -58,6 +59,7 @@ interface TaskParts {
 
 /** Changes one task: computes its next version, builds its packages, and stores it unless another change came first. */
 export class TaskChanger {
+  readonly #waiting = new WaitingChanges();
   readonly #tokens: Tokens;
   readonly #options: TasksOptions;
   readonly #reader: TaskReader;
@@ -152,9 +154,15 @@ export class TaskChanger {
   /** Builds the packages of a task that is about to be stored. */
   async #lock(wanted: WantedPackages, by: Caller, progress: Progress): Promise<Lock> {
     progress.isBuilding = true;
+    let isWaiting = false;
+    const onWait = (): void => {
+      this.#waiting.enter(by.family);
+      isWaiting = true;
+    };
     try {
-      return await lockOfTask(wanted, by, this.#options.packages);
+      return await lockOfTask(wanted, by, this.#options.packages, onWait);
     } finally {
+      if (isWaiting) this.#waiting.leave(by.family);
       progress.isBuilding = false;
     }
   }

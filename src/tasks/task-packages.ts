@@ -70,9 +70,14 @@ export function hasPackages({ lock }: Pick<Task, "lock">, wanted: WantedPackages
 }
 
 /** Makes the lock of a task. @throws {Problem} as `Packages.lockOf` */
-export async function lockOfTask(wanted: WantedPackages, by: Caller, packages: TaskPackages): Promise<Lock> {
+export async function lockOfTask(
+  wanted: WantedPackages,
+  by: Caller,
+  packages: TaskPackages,
+  onWait: () => void,
+): Promise<Lock> {
   const { set, from, update } = wanted;
-  return await packages.lockOf(set, from, update, askerOf(by), { waitMs: WAIT_MS });
+  return await packages.lockOf(set, from, update, askerOf(by), { waitMs: WAIT_MS, onWait });
 }
 
 /** Returns the token for which a build is made. */

@@ -388,6 +388,26 @@ describe("a named task", () => {
     assert.equal(await versionOf("later"), 2);
   });
 
+  it("is refused while eight changes of its token family wait for packages, because each holds its code", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
+    const code = 'module.exports = () => require("slow").slow';
+    const putSlow = (name: string, token: string): Promise<Answer> =>
+      send("PUT", `/api/tasks/acme/${name}`, { json: { code, packages: { slow: "<3" } }, token });
+    const token = await service.issue({ ...CUSTOMER, can: ["run", "tasks"] });
+    const waiting = Array.from({ length: 8 }, (_, at) => putSlow(`waits-${at}`, token));
+    assert.deepEqual(
+      (await Promise.all(waiting)).map(({ status }) => status),
+      Array.from({ length: 8 }, () => 202),
+    );
+    const ninth = await putSlow("ninth", token);
+    assert.match(assertProblem(ninth, 503, "packages_building").detail, /^8 changes of tasks of the token family wait/);
+    assert.equal((await putSlow("of-another-family", service.admin)).status, 202);
+    registry.instead.delete("/slow");
+    gate.resolve();
+    await until(async () => (await putSlow("ninth", token)).status !== 503, "the changes have ended");
+  });
+
   it("whose packages are no longer permitted is refused", async () => {
     await service.request("PUT", "/api/packages/allow/late@1");
     registry.publish("late", "1.0.0", { "index.js": "exports.late = 1" });
