@@ -13,6 +13,7 @@ import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { betterHint, emptyHint, type EmptyResult, pathOf } from "./empty-result.ts";
 import { CodeFault, isModuleLoadFault, threwFault } from "./faults.ts";
+import { listHint } from "./list-hints.ts";
 import { misreadHint } from "./misread-hints.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
@@ -139,6 +140,7 @@ export class Code {
       promiseHint(main, located) ??
       stdinHint(main, fault) ??
       misreadHint(main, fault) ??
+      listHint(main, located, run) ??
       fault.hint ??
       this.#shape?.hintOf?.(fault) ??
       contextHint(main, fault) ??

@@ -22,6 +22,7 @@ const CONVERTED =
 /** A longer text may have the word for another reason. */
 const MAX_SENTENCE = 1_024;
 const UNDEFINED = /(?:^|[^\w"'`])undefined(?![\w"'`])/;
+const OF_ONE_VALUE = /^(?:number|date|mapped|emitter)$/;
 /** What + may make of two numbers that are texts. */
 const DIGITS = /^-?\d[\d.]+$/;
 const MAX_DIGITS = 40;
@@ -70,7 +71,10 @@ export function emptiedIn(value: unknown, text: string): Emptied | null {
     if (LAMBDA.test(text) || (RESPONSE.test(text) && isLikeResponse(value))) return { hint: "lambda", path: "" };
     const hasNull = text.includes("null");
     const found = hasNull || text.includes("{}") ? find(value, "", 0, { left: MAX_VALUES }) : null;
-    if (found) return isPath(found.path) ? found : { ...found, path: "" };
+    if (found && isPath(found.path)) return found;
+    // Without its path, these would be stated of the whole result.
+    if (found && OF_ONE_VALUE.test(found.hint)) return null;
+    if (found) return { ...found, path: "" };
     return text.includes("[object ") ? conversion(text) : null;
   } catch {
     // The task replaced a built-in that is used here.

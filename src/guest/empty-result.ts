@@ -36,7 +36,8 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
   const hints = result.hints();
   if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
   if (hint.hint === "number") {
-    const better = hint.path === "" ? emptyHint(result, NaN) : unawaitedHint(hints);
+    // The path of a member with an unusual name is empty, too.
+    const better = typeof value === "number" ? emptyHint(result, NaN) : unawaitedHint(hints);
     return better ?? absentResult(text, run, "number") ?? lackingHint(hints) ?? hint;
   }
   if (hint.hint === "mapped") {

@@ -106,8 +106,13 @@ const HINTS: readonly ErrorHint[] = [
     hint: 'join is a function of the list, and not of the text between its items: write list.join(",").',
   },
   {
-    pattern: / is not iterable$/,
-    hint: "for ... of, spread and destructuring take a list. For the members of an object, use Object.entries(object).",
+    pattern:
+      /^undefined is not iterable\b|is not iterable \(cannot read property (?:undefined|null)\)$|^Cannot convert undefined or null to object$/,
+    hint: "The value is not there: test it first, or write value ?? [] for a list, and value ?? {} for an object.",
+  },
+  {
+    pattern: / is not iterable(?: \(cannot read property Symbol\(Symbol\.iterator\)\))?$|^Spread syntax requires /,
+    hint: "for ... of, spread and destructuring take a list, and the value is none. Perhaps it is undefined; for the members of an object, use Object.entries(object).",
   },
   {
     pattern: /^Cannot find module '\/tmp\//,
@@ -167,6 +172,10 @@ const HINTS: readonly ErrorHint[] = [
   },
 ];
 
+/** The codes of OpenSSL for a certificate that no trusted authority has signed. */
+const UNTRUSTED =
+  /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
+
 /** Returns a hint of one sentence for an error, or undefined. Never throws. */
 export function hintOf(error: ErrorMessage): string | undefined {
   const { message, cause, errors } = error;
@@ -174,6 +183,9 @@ export function hintOf(error: ErrorMessage): string | undefined {
   if (cause?.["code"] === "ENOTFOUND" || cause?.["code"] === "EAI_AGAIN")
     return `The cause: ${cause.message}. Check the name of the host.`;
   if (cause?.message === "unknown scheme") return "The URL begins with an unknown scheme: write https:// or http://.";
+  const untrusted = (cause ?? error)["code"];
+  if (typeof untrusted === "string" && UNTRUSTED.test(untrusted))
+    return `${cause ? `The cause: ${cause.message}. ` : ""}A task trusts the authorities that come with Node, and no setting adds one: give the certificate of another authority to node:https, as in https.get(url, { ca: pem }, callback).`;
   if (cause && cause.message !== "Invalid URL") return `The cause: ${cause.message}`;
   if (errors) return `The first of its causes: ${errors[0]!.message}`;
   if (error["code"] === "EPERM" && message.startsWith("spawn")) {

@@ -36,7 +36,9 @@ export class MissingModule extends Error {
     this.#specifier = specifier;
     this.#parent = parent;
     const entry = packageSpecifier(specifier)?.entry ?? specifier;
-    this.#similar = stated ? similarTo(entry, stated) : available && similarTo(specifier, available);
+    this.#similar = stated
+      ? similarTo(entry, stated)
+      : available && (withoutDot(specifier, this.importer, available) ?? similarTo(specifier, available));
     this.#stated = stated;
     this.#available = available ?? [];
   }
@@ -61,6 +63,8 @@ export class MissingModule extends Error {
     if (this.#specifier.startsWith("npm:") && !(named && mayBeRange(named.range))) {
       return "Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@^4, npm:@acme/tools@2/parse.";
     }
+    if (FILE.test(this.#specifier))
+      return `A file is imported by its relative name: import "./${this.#specifier}", and send it with the code, as {"code": "...", "modules": {"./${this.#specifier}": "..."}}.`;
     if (!named) return hintOfRange(this.#specifier);
     const { name, range, entry } = named;
     if (this.#stated) {
@@ -119,6 +123,21 @@ const VERSION = /^[\^~<>=]*v?\d+(?:\.(?:\d+|[xX*])){0,2}(?:[-+][\w.+-]*)?$/;
 /** Whether a text may be a version, a range or a tag. A single word that begins with a number must be a version: `4.x.y` is none. */
 function mayBeRange(text: string): boolean {
   return RANGE.test(text) && (/[ |]/.test(text) || !/^[\^~<>=]*v?\d/.test(text) || VERSION.test(text));
+}
+
+/** The name of a file, which no package has. */
+const FILE = /^[\w$-][\w$.-]{0,100}\.(?:[cm]?ts|[jt]sx|[cm]js|json)$/;
+const ENDS = ["", ".ts", ".js", ".mjs", ".cjs", ".mts", ".cts", ".tsx", ".jsx", ".json"];
+
+/** Returns the submitted module that a specifier names without the `./` in front of it, and perhaps without its end; or null. */
+function withoutDot(specifier: string, importer: string, available: readonly string[]): string | null {
+  // A module in a folder resolves its imports from there.
+  if (importer.includes("/")) return null;
+  for (let index = 0; index < ENDS.length; index += 1) {
+    const name = `./${specifier}${ENDS[index]!}`;
+    if (available.includes(name)) return name;
+  }
+  return null;
 }
 
 /** Longer names are not typing mistakes. It bounds the time for a comparison. */

@@ -61,6 +61,15 @@ export function silentFunction(text: string): SilentCall | null {
   }
 }
 
+/** Whether a text has this function at its top level, and the function has no `return` of a value. */
+export function returnsNothing(text: string, name: string): boolean {
+  const tokens = text.length > MAX_CHARACTERS ? null : tokensOf(text);
+  const source = tokens && functionOf(text, tokens, name)?.replace(RETURN_TYPE, "$1");
+  // An arrow function without braces ends before the brace that was found.
+  const hasBody = /^(?:async\s*)?(?:function\b|(?:\([^()]*\)|[\w$]+)\s*=>\s*\{)/.test(source ?? "");
+  return hasBody && missingReturn(source!) === "noReturn";
+}
+
 /** Whether a text uses what a function returns: its call follows an operator, a colon, an opening bracket, a comma or `return`. */
 function isUsed(tokens: readonly Token[], name: string): boolean {
   return tokens.some(({ text }, index) => {

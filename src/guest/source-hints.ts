@@ -138,7 +138,7 @@ function hasText(run: Run): boolean {
 }
 
 /** Returns the names of the context: `context`, `ctx` and the only parameter of a function that is the code. */
-function parameterOf(text: string): readonly string[] {
+export function parameterOf(text: string): readonly string[] {
   const [, bare, inBrackets] =
     /^\s*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s+)?(?:([A-Za-z_$][\w$]*)\s*=>|(?:function\s*\w*\s*)?\(\s*([A-Za-z_$][\w$]*)\s*\))/.exec(
       text,
@@ -204,11 +204,13 @@ function ofRequest(before: string, what: string | null, is: string): string | un
     : `A Request has no params: read the path in new URL(${request}.url).pathname.`;
 }
 
+/** The hint for code that needs data, in a request without data. */
+export const NO_DATA =
+  'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}} or caisson run --input, or as the body of a named task.';
+
 /** Returns the hint for a part of the context, or of the environment, that the run does not have. */
 function dataHint(expression: string): string | undefined {
-  if (isOfBody(expression)) {
-    return 'The request has no data, so its body is undefined: send data with the code, as {"code": "...", "data": {...}} or caisson run --input, or as the body of a named task.';
-  }
+  if (isOfBody(expression)) return NO_DATA;
   const [, owner, name] = /(?:^|\.)(query|data|params|headers|env)\.([\w$]+)$/.exec(expression) ?? [];
   if (expression.startsWith("process.env.")) return absentText("env", expression.slice("process.env.".length));
   if (owner === "env")
@@ -236,7 +238,7 @@ function queryHint(member: string, run: Run): string | undefined {
 /** Returns the expression at the end of a text that ends with a dot or a bracket, or null. */
 function expressionIn(before: string): string | null {
   return (
-    /(?:^|[^\w$.\])])([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|\[[^\][]{1,40}\])*)\s*(?:\.|\[["']?)\s*$/.exec(
+    /(?:^|\.\.\.|[^\w$.\])])([A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*|\[[^\][]{1,40}\])*)\s*(?:\.|\[["']?)\s*$/.exec(
       before,
     )?.[1] ?? null
   );

@@ -122,10 +122,10 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * The ways in which code answers: by its value or return value, by its callback, by writing to a Node handler's `res`, or by
- * the `Response` of its fetch handler.
+ * The ways in which code answers: by its value or return value, by its callback, by writing to a Node handler's `res`, by the
+ * `Response` of its fetch handler, or by `res` of a function of three parameters that does not look like a Node handler.
  */
-export const ANSWERS_BY = ["value", "callback", "response", "fetch"] as const;
+export const ANSWERS_BY = ["value", "callback", "response", "fetch", "three"] as const;
 export type AnswersBy = (typeof ANSWERS_BY)[number];
 
 /** The request as the task sees it. Empty members are omitted. */

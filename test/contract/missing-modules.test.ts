@@ -88,6 +88,24 @@ describe("a missing module", () => {
     assert.equal(hint, "Did you mean ./lib.ts?");
   });
 
+  const ofFiles: [code: string, modules: Record<string, string> | undefined, hint: RegExp][] = [
+    ['import "lib"; export default 1', { "./lib.ts": "1" }, /^Did you mean \.\/lib\.ts\?$/],
+    ['import "lib.ts"; export default 1', { "./lib.ts": "1" }, /^Did you mean \.\/lib\.ts\?$/],
+    ['import "util/text"; export default 1', { "./util/text.js": "1" }, /^Did you mean \.\/util\/text\.js\?$/],
+    ['import "utils"; export default 1', { "./utils.js": "1" }, /^Did you mean \.\/utils\.js\?$/],
+    ['import "lib.ts"; export default 1', undefined, /^A file is imported .* "\.\/lib\.ts", and send it with the code/],
+    ['import "chart.js"; export default 1', undefined, /^Add "packages": \{"chart\.js":"\*"\}/],
+    ['import "lodash"; export default 1', { "./lib.ts": "1" }, /^Add "packages": \{"lodash":"\*"\}/],
+    // A module in a folder resolves its imports from there.
+    ['import "./a/b.js"; export default 1', { "./a/b.js": 'import "shape"', "./shape.js": "1" }, /^Add "packages"/],
+  ];
+  for (const [code, modules, hint] of ofFiles) {
+    it(`with the name of a file has its relative name in the hint: ${code} ${Object.keys(modules ?? {}).join()}`, async () => {
+      const problem = await service.run("missing", "", { json: { code, modules } });
+      assert.match(assertProblem(problem, 400, "module_missing").hint!, hint);
+    });
+  }
+
   it("that is a package with a short name has no other name in the hint", async () => {
     for (const name of ["ws", "pg", "ms", "co", "zod", "axios", "react"]) {
       const problem = assertProblem(await service.run("missing", `require("${name}")`), 400, "module_missing");

@@ -250,6 +250,9 @@ describe("a result that JSON or a text changes", () => {
     ["return { avg: 0 / 0, list: [1] }", /^result\.avg is NaN or infinite\./],
     ["return { a: { b: [1, 2, Infinity], c: null } }", /^result\.a\.b\[2\] is NaN or infinite\./],
     ["return { a: null, b: 1 }", null],
+    // The path of the member is not shown, and the result is not null.
+    ["return { ['a-b']: 0 / 0, has: context.secrets.KEY !== '' }", null],
+    ["return { ['a-b']: new Date('x') }", null],
     ["return new Date('x')", /^The result is an invalid date/],
     ["return [{ at: new Date('x') }]", /^result\[0\]\.at is an invalid date/],
     ["const get = async () => 1;\nreturn get() + 1", /^The result has the text \[object Promise\]: await/],

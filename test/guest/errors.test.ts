@@ -5,6 +5,11 @@ import { parseFault } from "../../src/containers/guest/parse-messages.ts";
 import { OTHER_FRAME_BYTES } from "../../src/wire/bounds.ts";
 import { GuestProcess } from "./guest-process.ts";
 
+/** The error of a connection to a server. */
+function failed(code: string): string {
+  return `const cause = Object.assign(new Error("no trust"), { code: "${code}" });`;
+}
+
 describe("an error that a task throws", () => {
   let guest: GuestProcess;
   before(async () => {
@@ -69,6 +74,17 @@ describe("an error that a task throws", () => {
     assert.match((await hint("throw null"))!, /^Throw an Error/);
     assert.match((await hint("throw { get cause() { throw 1 } }"))!, /^Throw an Error/);
     assert.equal((await hint("throw new Error('x', { cause: { message: 'y'.repeat(1e6) } })"))?.length, 1_024 + 11);
+  });
+
+  it("of a certificate that no trusted authority has signed has the option ca in its hint", async () => {
+    const fetched = (await hint(
+      `${failed("SELF_SIGNED_CERT_IN_CHAIN")} throw new TypeError("fetch failed", { cause })`,
+    ))!;
+    assert.match(fetched, /^The cause: no trust\. A task trusts the authorities that come with Node, .* \{ ca: pem \}/);
+    const plain = (await hint(`${failed("UNABLE_TO_VERIFY_LEAF_SIGNATURE")} throw cause`))!;
+    assert.match(plain, /^A task trusts the authorities that come with Node/);
+    const expired = await hint(`${failed("CERT_HAS_EXPIRED")} throw new TypeError("fetch failed", { cause })`);
+    assert.equal(expired, "The cause: no trust");
   });
 
   it("has its chain of causes, up to the first error that repeats", async () => {

@@ -42,7 +42,7 @@ function timeoutOf(guestRun: GuestRun, { wallMs, streamMs }: RunDeadlines, silen
   const hint = unansweredHint(guestRun);
   const own = guestRun.timeoutMs;
   const what = guestRun.streaming
-    ? guestRun.code.answersBy === "response"
+    ? /^(?:response|three)$/.test(guestRun.code.answersBy)
       ? `the task began its answer, and did not end it within ${formatDuration(own ?? streamMs)}`
       : `the result was still streaming after ${formatDuration(own ?? streamMs)}`
     : `the task gave no result within ${formatDuration(own ?? wallMs)}${own === null ? "" : ", the timeout of this run"}`;

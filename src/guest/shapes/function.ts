@@ -59,7 +59,7 @@ function shapeOf(fn: Submitted, source: string): Shape {
   const parameters = fn.length;
   if (parameters === 0) return valueShape(fn, mayReadArguments(source));
   if (isAsyncFunction(fn) || isGeneratorFunction(fn)) return valueShape(fn, true);
-  if (parameters === 3) return nodeShape(fn);
+  if (parameters === 3) return nodeShape(fn, source);
   if (parameters === 2) return callbackShape(fn, true);
   return CALLBACK_NAMES.includes(firstParameter(source)) ? callbackShape(fn, false) : valueShape(fn, true);
 }

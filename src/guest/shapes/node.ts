@@ -8,13 +8,26 @@ import { isValue } from "../parse-body.ts";
 import { isThenable, whenSettled } from "../promises.ts";
 import type { RequestBody } from "../request-body.ts";
 import type { Run } from "../run.ts";
+import { parameterNames } from "./parameters.ts";
 import type { Shape, Submitted } from "./shape.ts";
 
+/** Names of the last two parameters of a handler. */
+const OF_HANDLER = /^_*(?:req|request|r|res|resp|response|reply|rsp|out|w)$/i;
+
+/** Whether a function of three parameters answers by its third one, as far as its source shows. */
+function isHandler(source: string): boolean {
+  const [, second, third] = parameterNames(source);
+  if (second === undefined || third === undefined || OF_HANDLER.test(second) || OF_HANDLER.test(third)) return true;
+  const own = third.replaceAll("$", "\\$");
+  // It calls a method of the parameter, or hands it on.
+  return new RegExp(String.raw`(?<![\w$.])${own}\s*\??[.[](?!\d)|[(,]\s*${own}\s*[,)](?!\s*(?:\{|=>))`).test(source);
+}
+
 /** The shape of a Node handler: a function that reads from `req` and writes its answer to `res`. */
-export function nodeShape(fn: Submitted): Shape {
+export function nodeShape(fn: Submitted, source: string): Shape {
   return {
     needsContext: true,
-    answersBy: "response",
+    answersBy: isHandler(source) ? "response" : "three",
     // JSON and forms are parsed into `body`, as in frameworks for Node. The handler can also read them as a stream.
     streamsBody: (run) => !isValue(run) || isLong(run),
     run: (run) => {
