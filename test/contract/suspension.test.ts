@@ -226,6 +226,19 @@ describe("a suspended container", () => {
     await until(async () => ((await entry("ended"))?.running ?? 0) === 0, "no run is left");
   });
 
+  it("of a name that no task, policy or guest has is answered with a hint, because it may be misspelt", async () => {
+    await service.request("PUT", "/api/tasks/spelt/total", { json: { code: "1" } });
+    for (const action of ["suspend", "resume", "restart"]) {
+      const hintOf = async (name: string): Promise<string | undefined> => {
+        const answer = await service.request("POST", `/api/containers/${name}/${action}`);
+        assert.equal(answer.status, 200, answer.text);
+        return answer.headers["caisson-hint"];
+      };
+      assert.match((await hintOf(`misspelt-${action}`))!, /has no task.* Check its name: GET \/api\/containers lists/);
+      assert.equal(await hintOf("spelt"), undefined);
+    }
+  });
+
   it("is audited once for each change, with its author", async () => {
     for (const [action, query] of [
       ["suspend", {}],

@@ -39,6 +39,7 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
   };
   const change = async (call: Call, what: AuditAction, changeOf: (by: Caller) => PolicyChange): Promise<Response> => {
     const [name, by] = await read(call, mayStop);
+    const hint = await unknownContainer(name, dependencies);
     const { before, after } = await policies.change(name, changeOf(by), by.claims.jti);
     if (before !== after) {
       const details = after.suspended ? { container: name, now: after.suspended.endsRuns } : { container: name };
@@ -46,7 +47,7 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
     }
     // Also if nothing has changed: other nodes may not have received the first request.
     if (after.suspended) await restarts.suspended(name, after.suspended.endsRuns);
-    return json(200, viewOfPolicy(after));
+    return json(200, viewOfPolicy(after), hint);
   };
   resource(
     api,
@@ -64,15 +65,27 @@ export function serveContainerActions(api: Api, dependencies: ApiDependencies): 
       POST: async (call) => {
         const [name, by] = await read(call, mayRestart);
         const now = isNow(call);
+        const hint = await unknownContainer(name, dependencies);
         // A restart costs the machine the starts of processes, like the check of a task's code.
         await issueRate.admit(by);
         await restarts.restart(name, now);
         await audit(call, dependencies, "container restarted", by, { container: name, now });
-        return json(200, { container: name, restarted: true });
+        return json(200, { container: name, restarted: true }, hint);
       },
     },
     { POST: NOW },
   );
+}
+
+/** Returns a hint for a name that is perhaps misspelt. Each valid name is a container, so it is no error. */
+async function unknownContainer(
+  name: string,
+  { policies, containers, tasks }: Pick<ApiDependencies, "policies" | "containers" | "tasks">,
+): Promise<readonly string[]> {
+  if (policies.get(name) || containers.activity(name).parties > 0) return [];
+  if ((await tasks.list(name, "", 1)).length > 0) return [];
+  const hint = `The container ${name} has no task, no policy and no guest now. Check its name: GET /api/containers lists those in use.`;
+  return ["Caisson-Hint", hint];
 }
 
 /** Whether runs in flight end too. */

@@ -63,6 +63,9 @@ const limitState = (...headers: "Caisson-Hint"[]): SuccessAnswer => ({
   headers: ["RateLimit", "RateLimit-Policy", ...headers],
 });
 
+/** An answer with a hint if no container of this name is in use. */
+const hinted = (answer: SuccessAnswer): SuccessAnswer => ({ ...answer, headers: ["Caisson-Hint"] });
+
 export const CONTAINER_OPERATIONS: readonly Operation[] = [
   {
     method: "get",
@@ -133,7 +136,9 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     token: "required",
     query: NOW,
     answers: [
-      ok("the policy", policy, { ...EXAMPLE_POLICY, suspended: { at: "2026-11-23T10:00:00.123Z", by: EXAMPLE_JTI } }),
+      hinted(
+        ok("the policy", policy, { ...EXAMPLE_POLICY, suspended: { at: "2026-11-23T10:00:00.123Z", by: EXAMPLE_JTI } }),
+      ),
     ],
     errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
   },
@@ -144,7 +149,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     tag: CONTAINERS,
     summary: "Let a suspended container take runs again, as an administrator",
     token: "required",
-    answers: [ok("the policy", policy, EXAMPLE_POLICY)],
+    answers: [hinted(ok("the policy", policy, EXAMPLE_POLICY))],
     errors: [...TOKEN_ERRORS, "container_invalid", "overloaded"],
   },
   {
@@ -155,7 +160,7 @@ export const CONTAINER_OPERATIONS: readonly Operation[] = [
     summary: "Replace the guests of a container, as an administrator or with the verb tasks",
     token: "required",
     query: NOW,
-    answers: [ok("the guests are replaced", restarted, { container: "acme", restarted: true })],
+    answers: [hinted(ok("the guests are replaced", restarted, { container: "acme", restarted: true }))],
     errors: [...TOKEN_ERRORS, "container_invalid"],
   },
   {
