@@ -73,11 +73,13 @@ export function isSameRange(range: string, other: string): boolean {
 /** Whether each version of a range is in another range. The versions of a tag are unknown, so they are in no range but `*`. */
 export function isWithin(range: string, other: string): boolean {
   if (range === other || other === "*") return true;
-  if (isTag(range) || isTag(other) || !semver.subset(range, other)) return false;
+  if (isTag(range) || isTag(other)) return false;
+  const [own, others] = [new semver.Range(range), new semver.Range(other)];
+  if (!semver.subset(own, others)) return false;
   // `semver.subset` takes a set such as `=3.2.0-a >1.2` for an empty one. Only a set that names a pre-release has this version.
-  const versions = new semver.Range(range).set.flat().map(({ semver: version }) => version);
+  const versions = own.set.flat().map(({ semver: version }) => version);
   const named = versions.filter((version) => version instanceof semver.SemVer && version.prerelease.length > 0);
-  return named.every((version) => !semver.satisfies(version, range) || semver.satisfies(version, other));
+  return named.every((version) => !own.test(version) || others.test(version));
 }
 
 /** Reads a specifier that begins with `npm:`. @returns null if it is not one. */
