@@ -12,8 +12,8 @@ const MASK = "[secret]";
  * callers too long, so every text is then masked as a whole.
  */
 const MAX_SECRET_CHARS = 96 * 2 ** 10;
-/** The mark with which the guest truncates a text or a line. */
-const CUT = /…(?=\n|$)/g;
+/** The mark with which the guest truncates a text, a line, or a part of a text such as a name. */
+const CUT = /…/g;
 /** The mark with which V8 and Node truncate a quotation. */
 const QUOTE_CUT = /\.\.\./g;
 /**
@@ -192,7 +192,11 @@ function piecesOf(patterns: readonly Uint8Array[]): ReadonlySet<number> {
  */
 function cutsOf(text: string): { at: number; least: number }[] {
   if (!text.includes("…") && !text.includes("...")) return [];
-  const cuts = [...text.matchAll(CUT)].map(({ index }) => ({ at: index, least: 1 }));
+  const cuts = [...text.matchAll(CUT)].map(({ index }) => {
+    const after = text[index + 1];
+    // Within a line, the mark is often no truncation.
+    return { at: index, least: after === undefined || after === "\n" ? 1 : MIN_SYMBOLS };
+  });
   for (const { index } of text.matchAll(QUOTE_CUT)) cuts.push({ at: index, least: MIN_SYMBOLS });
   return cuts.toSorted((a, b) => a.at - b.at);
 }

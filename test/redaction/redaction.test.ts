@@ -134,6 +134,21 @@ test("a truncated secret is masked completely, wherever it was truncated", () =>
   assert.equal(redaction.text(`${secret} and…`), "[secret] and…");
 });
 
+test("the beginning of a secret is masked in a part of a text that is cut, such as the name of an error", () => {
+  const secret = `-----BEGIN KEY-----${"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".repeat(20)}`;
+  const redaction = new Redaction([secret]);
+  const cut = secret.slice(0, 255);
+  for (const [before, after] of [
+    ["", "…: m\n    at f (task.js:1:1)"],
+    ["Cannot convert ", "… to a BigInt"],
+    ["The cause: getaddrinfo ENOTFOUND ", "…. Check the name"],
+    ['there is no module "', "… (line 1, column 41)"],
+  ]) {
+    assert.equal(redaction.text(`${before}${cut}${after}`), `${before}[secret]${after}`);
+  }
+  assert.equal(redaction.text("--… and more"), "--… and more");
+});
+
 test("a secret that V8 quotes in a JSON syntax error is redacted, at its start and in its middle", () => {
   const quoting = 'abcdefghijkl"mnopqrstuvwxyz0123456789';
   for (const text of [`{"a":${LIVE}`, LIVE, `["${quoting}"]`, `{"key":"${quoting}","b":1}`, `[1,2,"${quoting}`]) {
