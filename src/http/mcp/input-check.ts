@@ -43,7 +43,10 @@ export class InputChecks {
   readonly #quick: SchemaChecker;
   /** Repeats the checks that take longer in the quick thread, and makes those of families of which one did. */
   readonly #slow: SchemaChecker;
-  /** The end of the refusal of slow schemas, by the etags of their tasks. */
+  /**
+   * The end of the refusal of slow schemas, by token family and the etag of the task. The input may be the cause, and then the schema
+   * is quick for other families.
+   */
   readonly #refused = new Map<string, number>();
   readonly #families = new Map<string, FamilyMinute>();
 
@@ -62,10 +65,11 @@ export class InputChecks {
   async check({ etag, input: schema }: Pick<Task, "etag" | "input">, input: unknown, holder: string): Promise<Uncount> {
     if (schema === null) return NOTHING;
     const late = tooSlow(this.#bounds);
-    if ((this.#refused.get(etag) ?? 0) > performance.now()) throw late;
+    const name = `${holder} ${etag}`;
+    if ((this.#refused.get(name) ?? 0) > performance.now()) throw late;
     const checked = await this.#evaluate({ schema, input }, holder);
     if (checked === null) {
-      remember(this.#refused, etag, performance.now() + MINUTE_MS);
+      remember(this.#refused, name, performance.now() + MINUTE_MS);
       throw late;
     }
     const { faults, uncount } = checked;
@@ -141,7 +145,7 @@ function remember<T>(all: Map<string, T>, name: string, value: T): void {
 
 function tooSlow({ checkMs }: CheckBounds): Problem {
   return new Problem("request_invalid", `the check of the input took longer than ${checkMs} ms; nothing was run`, {
-    hint: "The owner of the task must simplify its input schema, such as its patterns and its references.",
+    hint: "Send a smaller input. Or the owner of the task must simplify its input schema, such as its patterns and its references.",
   });
 }
 

@@ -9,7 +9,7 @@ function slow(etag: string): { etag: string; input: object } {
 }
 const ENDLESS = { a: `${"a".repeat(60)}!` };
 
-it("slow checks of a token family take at most their share of a minute, and those of others go on", async () => {
+it("slow checks of a token family take at most their share of a minute, and those of others go on, of the same task too", async () => {
   const checks = new InputChecks({ quickMs: 20, checkMs: 60, msAMinute: 100 });
   for (const etag of ["1", "2"]) {
     await assert.rejects(checks.check(slow(etag) as never, ENDLESS, "family"), { message: /took longer than 60 ms/ });
@@ -18,7 +18,7 @@ it("slow checks of a token family take at most their share of a minute, and thos
     assert.equal(error.code, "token_limited");
     return true;
   });
-  await assert.rejects(checks.check(slow("1") as never, {}, "other"), { message: /took longer/ });
+  await checks.check(slow("1") as never, { a: "a" }, "other");
   await checks.check(slow("4") as never, { a: "a" }, "other");
 });
 
