@@ -4,6 +4,7 @@ import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import type { CacheOrder } from "../wire/package-message.ts";
 import { absentHint } from "./absent-hints.ts";
 import { asyncCallback } from "./async-callback.ts";
+import { callbackCall } from "./callback-call.ts";
 import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
@@ -270,7 +271,9 @@ export class Code {
     else if (result === undefined) {
       const line = unreturned?.() ?? null;
       const silent = line === null ? null : this.#hints().silentCall();
+      const called = silent || line === null ? null : callbackCall(this.#texts.main, line);
       if (silent) run.reportHint("noValue", pathOf(silent));
+      else if (called) run.reportHint(called.hint, called.path);
       else if (line !== null && this.#hints().nothing !== "stdin") run.reportUnreturned(line);
     }
     answer(run, result);

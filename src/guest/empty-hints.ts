@@ -9,6 +9,7 @@ import { readsStdin } from "./stdin-hints.ts";
 import { type UnawaitedMember, unawaitedMember } from "./unawaited.ts";
 import { type Declared, lastDeclared, printedLine } from "./unreturned.ts";
 import { hasLateCallback, usedPromise } from "./used-promise.ts";
+import { withoutTexts } from "./without-texts.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -24,6 +25,7 @@ const ASSIGNED =
 const ENVIRONMENT = /\bprocess\.env(?:\.(?!NODE_ENV\b)[A-Za-z_]|\[["'])/;
 
 const SECRETS = /\bsecrets\s*(?:\.\s*[A-Za-z_]|\[\s*["'])/;
+const ARGUMENTS = /\bprocess\s*\.\s*argv\b/;
 /** The end of a text that returns a member: `return order.total;`, `(context) => context.body.name`, `[1, 2].length`. */
 const MEMBER =
   /(?:\breturn\s+|=>\s*|^\s*)((?:[A-Za-z_$][\w$]*|"[^"\n]*"|'[^'\n]*'|\[[^[\]\n]{0,80}\]|\((?:[^()\n]|\([^()\n]{0,80}\)){0,80}\))(?:\??\.[A-Za-z_$][\w$]*|\[[^\]\n]{0,40}\]|\([^()\n]{0,80}\))*)\??\.([A-Za-z_$][\w$]{0,63})\s*;?\s*\}?\s*;?\s*$/;
@@ -86,6 +88,7 @@ function nothingOf(text: string): ResultHint | null {
   if (ENVIRONMENT.test(text)) return "environment";
   if (SECRETS.test(text)) return "secret";
   if (readsStdin(text)) return "stdin";
+  if (ARGUMENTS.test(text) && ARGUMENTS.test(withoutTexts(text))) return "argv";
   if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";

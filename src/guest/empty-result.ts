@@ -1,11 +1,13 @@
 import { types } from "node:util";
 
 import { absentMember, absentResult } from "./absent-hints.ts";
+import { callbackCall } from "./callback-call.ts";
 import type { ParsedCode } from "./compile.ts";
 import { contextMember, isOfContext } from "./context-hints.ts";
 import { contextOf } from "./context.ts";
 import type { Emptied } from "./emptied.ts";
 import type { EmptyHints } from "./empty-hints.ts";
+import { mainCall } from "./main-call.ts";
 import { nearMember } from "./misspelt.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
@@ -82,6 +84,10 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (misspelt && !member) return misspelt;
   const hint = isNothing ? nothing : empty;
   if (hint) return { hint, path: "" };
+  const called = value === undefined ? callbackCall(text, null) : null;
+  if (called) return called;
+  const main = shape === null && value === undefined ? mainCall(text) : null;
+  if (main) return main;
   const inPlace = shape === null && value === undefined ? hints.missing() : null;
   if (inPlace === "noReturn") return { hint: inPlace, path: "" };
   if (value !== null && hints.hasLateCallback) return { hint: "lateCallback", path: "" };

@@ -142,7 +142,9 @@ function unserializable(message: string): CodeFault {
     ? "Return String(...) of a BigInt, or Number(...) of a small one."
     : what === "Timeout" || what === "Immediate"
       ? "A value that the callback of a timer returns is lost: await new Promise((resolve) => setTimeout(resolve, ms)), then return."
-      : "Return only the values that you need, without references back to their parents.";
+      : what === "ClientRequest"
+        ? "The code returned the request, and not its answer: await fetch(url), or await new Promise((resolve) => ...), and call resolve(value) in the callback."
+        : "Return only the values that you need, without references back to their parents.";
   const of = what === undefined ? "" : `, in an object of ${what}`;
   return new CodeFault("result_unserializable", `the result has no JSON: ${first}${of}`, { hint });
 }

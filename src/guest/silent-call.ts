@@ -89,7 +89,7 @@ function wordBefore(tokens: readonly Token[], call: number): number {
 }
 
 /** Returns the index of the name of the function whose call is the last statement, perhaps with `catch` or `finally`; or -1. */
-function callAtEnd(tokens: readonly Token[]): number {
+export function callAtEnd(tokens: readonly Token[]): number {
   let at = tokens.length - 1;
   if (tokens[at]?.text === ";") at -= 1;
   for (;;) {

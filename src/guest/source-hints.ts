@@ -86,14 +86,14 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, run:
     if (error.name === "SyntaxError")
       return EVALUATES.test(text) && OF_PARSER.test(error.message) ? OF_EVAL : undefined;
     if (error.name !== "TypeError") return undefined;
-    return ofFunction(text, error) ?? ofMissing(text, error, before, run);
+    return ofFunction(text, error, run) ?? ofMissing(text, error, before, run);
   } catch {
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
 }
 
-function ofFunction(text: string, { message }: ErrorMessage): string | undefined {
+function ofFunction(text: string, { message }: ErrorMessage, run: Run): string | undefined {
   const [, owner, name] = NO_FUNCTION.exec(message) ?? [];
   if (owner === undefined || name === undefined) {
     return message.endsWith(" is not a function")
@@ -115,6 +115,10 @@ function ofFunction(text: string, { message }: ErrorMessage): string | undefined
   if (name === "length" || name === "size") return `${name} is a value, and no function: leave () out.`;
   const other = isOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
   if (other !== undefined) return `JavaScript has no ${name}: did you mean ${other}?`;
+  const { body } = run.request();
+  const isJson = typeof body === "string" && /^\s*[[{]/.test(body);
+  if (isJson && isOfBody(owner) && isOwn(Array.prototype, name) && !isOwn(String.prototype, name))
+    return `${owner} is a text, and only a list has ${name}: send JSON with Content-Type: application/json, in an envelope as a list in data, or read JSON.parse(${owner}).`;
   if (isOwn(Array.prototype, name) && isOwn(String.prototype, name))
     return `Only a list or a text has ${name}: console.log shows the value.`;
   for (let index = 0; index < KINDS.length; index += 1) {

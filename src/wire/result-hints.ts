@@ -19,7 +19,9 @@ import { uncurry } from "./uncurry.ts";
  * callback, `mappedAsync` one that is given the promises of map, and `truthyPromise` a condition that is a promise. `misspelt` is a member
  * whose name is a misspelling of another one. `printedModule` and `unreturnedModule` are modules that export nothing, and end with a call of
  * console or with a value. `noValue` is a function of the code that returns nothing, and whose call is the result. `digits` is a text of two
- * numbers of the query, and `uncalled` a method of a Response that is awaited and not called. The others are values of which JSON keeps nothing.
+ * numbers of the query, and `uncalled` a method of a Response that is awaited and not called. `callbackCall` is a function of Node that gives its result to a
+ * callback, `mainModule` a call that only a main module makes, `unreturnedCall` a call above its function whose value nothing returns, and
+ * `argv` the arguments of a command line. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -76,6 +78,10 @@ export const RESULT_HINTS = [
   "truthyPromise",
   "digits",
   "uncalled",
+  "callbackCall",
+  "mainModule",
+  "unreturnedCall",
+  "argv",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

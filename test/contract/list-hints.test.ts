@@ -56,6 +56,13 @@ describe("a body that is a text, of which the code needs a list", () => {
     ["let n = 0;\nfor (const i of context.body.items) n += i;\nreturn n", isText, data],
     ["const { items } = context.body;\nreturn [...items]", isText, data],
     ["return Object.keys(context.body.items)", isText, data],
+    [
+      "return context.body.reduce((a, b) => a + b)",
+      /^context\.body is a text, and only a list has reduce: send JSON/,
+      "[1]",
+    ],
+    ["return context.body.reduce((a, b) => a + b)", /^Only a list has reduce, .* split of a text\.$/, "a,b"],
+    ["return context.body.reduce((a, b) => a + b)", /^Only a list has reduce/, { a: 1 }],
     ["const items = JSON.parse(context.body).itemz; return [...items]", /^items is no list here/, data],
   ]);
 });

@@ -86,6 +86,14 @@ const OF_NAMES = {
   noValue: ([name = "", line]: readonly string[]) =>
     `${name}() returns nothing, so its value is missing in the result: put return with the value at the end of ${name}${line === undefined ? "" : `, and return before ${name}(), in line ${numberOf(line)}`}.`,
   uncalled: ([name = ""]: readonly string[]) => `${name} is a function of the Response: write ${name}().`,
+  callbackCall: ([owner = "", method = ""]: readonly string[]) => {
+    const other = owner === "fs" ? `await ${method} of node:fs/promises` : "await fetch(url)";
+    return `${owner}.${method} gives its result to a callback, so the code returned nothing: ${other}, or await new Promise((resolve) => ...), and call resolve(value) in the callback.`;
+  },
+  mainModule: ([name = "", line = ""]: readonly string[]) =>
+    `A task is no main module, so line ${numberOf(line)} does not call ${name}: write return ${name}() instead.`,
+  unreturnedCall: ([name = "", line = ""]: readonly string[]) =>
+    `The code returned nothing, because nothing returns the value of ${name}(): put return before ${name}(), in line ${numberOf(line)}.`,
   digits: ([first = "", second = ""]: readonly string[]) =>
     `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
   printed: ([line = ""]: readonly string[]) =>
@@ -142,6 +150,7 @@ const OTHER = {
     "The function returned nothing: the braces after => are its body. To return an object, put it in parentheses: (context) => ({ a: 1 }).",
   loneReturn:
     "A line ends after return, so the function returns nothing. Begin the value, or its opening bracket, in the line of return.",
+  argv: "A task has no arguments of a command line in process.argv: its input comes with the request, in context.query and context.body.",
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
