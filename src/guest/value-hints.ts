@@ -11,6 +11,10 @@ export const OF_VALUES: readonly ErrorHint[] = [
     hint: "The body of a Request or a Response can be read once: keep what the first call returned, or call clone() before it.",
   },
   {
+    pattern: /^Request with GET\/HEAD method cannot have body/,
+    hint: 'A GET has no body: send it with another method, as in fetch(url, { method: "POST", body }), or send the values in the URL.',
+  },
+  {
     pattern: /^The URL must be of scheme file/,
     hint: "The code is no file, so the URL of its module is no path. Data comes with the request, and os.tmpdir() is the folder for files.",
   },

@@ -27,6 +27,8 @@ describe("an error about a value that does not fit", () => {
       "import { fileURLToPath } from 'node:url'; export default () => fileURLToPath(import.meta.url)",
       /^The code is no file, so the URL of its module is no path/,
     ],
+    ["return new Request('https://example.com', { body: 'x' })", /^A GET has no body: send it with another method/],
+    ["return new Request('https://example.com', { method: 'POST', body: 'x' }).method", /^\(none\)$/],
     ["const a = b; const b = 1; return a", /^The code uses the name above its declaration/],
     ["class A {}\nreturn A()", /^Write new in front of the call\.$/],
     ["return Promise((resolve) => resolve(1))", /^Write new in front of the call\.$/],
