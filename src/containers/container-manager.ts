@@ -1,7 +1,7 @@
 import { freemem } from "node:os";
 
 import { Problem } from "../errors.ts";
-import { formatDuration } from "../units.ts";
+import { BUSY, concurrencyProblem, noRoom, refuseCrashLoop } from "./container-problems.ts";
 import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
 import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
@@ -36,9 +36,6 @@ export interface Reservation {
 }
 
 const SWEEP_MS = 1_000;
-/** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
-const BUSY_RETRY_MS = 1_000;
-const BUSY = { retryAfterMs: BUSY_RETRY_MS };
 
 /** The live containers, and the tokens that they count for. */
 export class ContainerManager {
@@ -285,23 +282,4 @@ function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
     load.live += change;
     if (isPublic) load.publicLive += change;
   }
-}
-
-function noRoom(reason: string): Problem {
-  return new Problem("overloaded", `${reason}, so no new container can be started`, BUSY);
-}
-
-function concurrencyProblem({ name, taken }: Container): Problem {
-  return new Problem("container_busy", `container "${name}" has ${taken} runs in flight, which is its limit`, BUSY);
-}
-
-function refuseCrashLoop(slot: GuestSlot, nowMs: number): void {
-  const retryAfterMs = Math.ceil(slot.backOffMs(nowMs));
-  if (retryAfterMs <= 0) return;
-  const { name } = slot.container;
-  const wait = formatDuration(retryAfterMs);
-  throw new Problem("container_busy", `container "${name}" ended again and again; it may start again in ${wait}`, {
-    retryAfterMs,
-    hint: "Its tasks end their process, block it or exhaust its memory. The responses to these runs give the cause.",
-  });
 }

@@ -3,8 +3,9 @@ import { formatSize } from "../units.ts";
 import type { GuestSlot } from "./guest-slot.ts";
 import type { TokenLineage, TokenLoad } from "./token-quotas.ts";
 
+const MIB = 2 ** 20;
 /** The memory that a new guest is expected to hold, as the kernel counts it: most of it are pages that all guests share. */
-const NEW_GUEST_BYTES = 64 * 2 ** 20;
+const NEW_GUEST_BYTES = 64 * MIB;
 /** The runs of a family end for another family only if their family holds at least this many times as much memory. */
 const UNFAIR_FACTOR = 4;
 
@@ -45,10 +46,15 @@ export function chooseRelief(requester: TokenLineage | null, slots: Iterable<Gue
 /** Returns the answer to the runs of a guest that ends because its family holds the most memory. */
 export function reliefProblem({ owner }: GuestSlot, slots: Iterable<GuestSlot>): Problem {
   const { bytes } = holdingsOf(slots).find(({ head }) => head === owner.head)!;
-  const held = `the containers of the token and its relatives hold ${formatSize(bytes)} of it, more than those of any other`;
+  const held = `the containers of the token and its relatives hold ${formatSize(wholeMebibytes(bytes))} of it, more than those of any other`;
   return new Problem("task_memory", `the machine is short of memory, and ${held}`, {
     hint: "Keep less data in memory, in fewer containers at a time, or ask the operator for a machine with more memory.",
   });
+}
+
+/** Rounds to mebibytes: a figure of the kernel has no round number of them. */
+function wholeMebibytes(bytes: number): number {
+  return Math.round(bytes / MIB) * MIB;
 }
 
 /** Returns what each family holds, the largest first. */

@@ -226,7 +226,7 @@ describe("a machine that is short of memory", () => {
     const { manager, becomeShort } = makeShort(t);
     const [bob] = await fill(manager, ["bobs"], BOB, 60);
     manager.release(bob!.reservation);
-    const [alice] = await fill(manager, ["a"], ALICE, 250);
+    const [alice] = await fill(manager, ["a"], ALICE, 250.3);
     const ended: Problem[] = [];
     alice!.guest.crash = (problem: Problem) => void ended.push(problem);
     becomeShort();
