@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { hintOfRun, type Sent } from "./hint-of-run.ts";
 import { type Service, shareService } from "./service.ts";
 
 let service: Service;
@@ -9,17 +10,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** What a request has besides its code. */
-interface Sent {
-  readonly query?: Record<string, string>;
-  readonly data?: unknown;
-}
-
-/** Returns the hint of a run: that of its error if it failed. */
-async function hintOf(code: string, sent: Sent = {}): Promise<string> {
-  const answer = await service.request("POST", "/api/runs/habits", { json: { code, ...sent } });
-  const { hint, error } = answer.json() as { hint: string | null; error: { hint?: string | null } | null };
-  return error?.hint ?? hint ?? "(none)";
+function hintOf(code: string, sent: Sent = {}): Promise<string> {
+  return hintOfRun(service, "habits", code, sent);
 }
 
 type Row = readonly [code: string, hint: RegExp, sent?: Sent];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { hintOfRun } from "./hint-of-run.ts";
 import { type Service, shareService } from "./service.ts";
 
 let service: Service;
@@ -9,11 +10,8 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Returns the hint of a run: that of its error if it failed. */
-async function hintOf(code: string, data?: unknown): Promise<string> {
-  const answer = await service.request("POST", "/api/runs/lists", { json: { code, data } });
-  const { hint, error } = answer.json() as { hint: string | null; error: { hint?: string | null } | null };
-  return error?.hint ?? hint ?? "(none)";
+function hintOf(code: string, data?: unknown): Promise<string> {
+  return hintOfRun(service, "lists", code, { data });
 }
 
 type Row = readonly [code: string, hint: RegExp, data?: unknown];
