@@ -2,36 +2,29 @@ import type { CodeMessage } from "../wire/code-message.ts";
 import { bytesFrame } from "../wire/frames.ts";
 import { ANSWERS_BY, type FaultMessage, FROM_GUEST } from "../wire/messages.ts";
 import type { CacheOrder } from "../wire/package-message.ts";
-import { absentHint } from "./absent-hints.ts";
 import { asyncCallback } from "./async-callback.ts";
 import { callbackCall } from "./callback-call.ts";
 import { outcomeOf, withoutHandler } from "./code-outcome.ts";
 import { usePackages } from "./code-packages.ts";
 import { Compilation, NeedsTransform } from "./compilation.ts";
 import type { Evaluation, ParsedCode } from "./compile.ts";
-import { contextHint } from "./context-hints.ts";
 import type { Emptied } from "./emptied.ts";
 import { type EmptyHints, emptyHintsOf } from "./empty-hints.ts";
 import { betterHint, emptyHint, type EmptyResult, pathOf } from "./empty-result.ts";
+import { hintOfFault } from "./fault-hints.ts";
 import { CodeFault, isModuleLoadFault, threwFault } from "./faults.ts";
-import { listHint } from "./list-hints.ts";
-import { misreadHint } from "./misread-hints.ts";
 import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { packagesOf, type Packages } from "./packages.ts";
 import { withBody } from "./parse-body.ts";
-import { promiseHint } from "./promise-hints.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
 import { probablyUsesContext } from "./scope-context.ts";
 import { beforeSend, send } from "./service-link.ts";
 import type { Shape } from "./shapes/shape.ts";
-import { sourceHint } from "./source-hints.ts";
 import { SourceTexts } from "./source-texts.ts";
 import { forgetStart } from "./stack-positions.ts";
-import { stdinHint } from "./stdin-hints.ts";
-import { fileNameHint } from "./syntax-hints.ts";
 import { checkForTampering } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
 
@@ -135,18 +128,7 @@ export class Code {
     const moduleFault = modules && isModuleLoadFault(fault) ? faultOfModules(this.#id, fault.error!.message) : null;
     if (moduleFault) return moduleFault.fault;
     const located = this.#texts.located(fault);
-    const { main } = this.#texts;
-    const hint =
-      absentHint(main, located, run) ??
-      promiseHint(main, located) ??
-      stdinHint(main, fault) ??
-      misreadHint(main, fault) ??
-      listHint(main, located, run) ??
-      fault.hint ??
-      this.#shape?.hintOf?.(fault) ??
-      contextHint(main, fault) ??
-      fileNameHint(main) ??
-      sourceHint(main, located, run);
+    const hint = hintOfFault(this.#texts.main, fault, located, run, this.#shape);
     return hint === undefined ? located : { ...located, hint };
   }
 

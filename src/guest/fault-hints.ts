@@ -1,0 +1,39 @@
+import type { FaultMessage } from "../wire/messages.ts";
+import { absentHint } from "./absent-hints.ts";
+import { contextHint } from "./context-hints.ts";
+import { listHint } from "./list-hints.ts";
+import { misreadHint } from "./misread-hints.ts";
+import { promiseHint } from "./promise-hints.ts";
+import type { Run } from "./run.ts";
+import type { Shape } from "./shapes/shape.ts";
+import { sourceHint } from "./source-hints.ts";
+import { stdinHint } from "./stdin-hints.ts";
+import { fileNameHint } from "./syntax-hints.ts";
+
+/**
+ * Returns what the author of code should do about an error. The first hint that applies is the most specific.
+ *
+ * @param main the code, as its author wrote it
+ * @param located the fault with its position in that text
+ * @param shape null if the code has no shape yet
+ */
+export function hintOfFault(
+  main: string,
+  fault: FaultMessage,
+  located: FaultMessage,
+  run: Run,
+  shape: Pick<Shape, "hintOf"> | null,
+): string | undefined {
+  return (
+    absentHint(main, located, run) ??
+    promiseHint(main, located) ??
+    stdinHint(main, fault) ??
+    misreadHint(main, fault) ??
+    listHint(main, located, run) ??
+    fault.hint ??
+    shape?.hintOf?.(fault) ??
+    contextHint(main, fault) ??
+    fileNameHint(main) ??
+    sourceHint(main, located, run)
+  );
+}
