@@ -15,7 +15,7 @@ import { endJobs, isFailed, type Outcome, runCheck, runJob } from "./tests/job.t
 import { memoryFolder } from "./tests/memory-folder.ts";
 import { runInParallel } from "./tests/parallel.ts";
 import { describePlan, type Job, longestFirst, plan } from "./tests/plan.ts";
-import { usedProcessorMs } from "./tests/processor-time.ts";
+import { machineTimes, usedProcessorMs } from "./tests/processor-time.ts";
 
 const IS_LONG = process.env["LONG"] === "1";
 const SLOWEST = 10;
@@ -63,26 +63,37 @@ const latest = new Map<string, number>();
 const used = new Map<string, number>();
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failed: Outcome[] = [];
+/** A line about each part of the run. */
+const passes: string[] = [];
 const planned = plan(named);
 console.log(`${named.length > 0 ? "" : "all: "}${describePlan(planned)}`);
 const isChecked = words.includes("--check");
-if (planned.attacks) {
-  await runInParallel(longestFirst(planned.concurrent, durations), (job) => run(job, false));
-  const givingWay = planned.pure.map((job) => run({ ...job, givesWay: true }, false));
-  await Promise.all([run(planned.attacks, true), ...givingWay, isChecked && check(true)]);
+const { attacks } = planned;
+if (attacks) {
+  await pass("files side by side", () =>
+    runInParallel(longestFirst(planned.concurrent, durations), (job) => run(job, false)),
+  );
+  await pass("the attacks, next to what only computes", () => {
+    const givingWay = planned.pure.map((job) => run({ ...job, givesWay: true }, false));
+    return Promise.all([run(attacks, true), ...givingWay, isChecked && check(true)]);
+  });
 } else {
-  const checked = isChecked && check(false);
   const jobs = [...planned.concurrent, ...planned.pure];
   const isOnly = jobs.length === 1;
-  await runInParallel(longestFirst(jobs, durations), (job) => run(job, isOnly));
-  await checked;
+  await pass("files side by side", () =>
+    Promise.all([isChecked && check(false), runInParallel(longestFirst(jobs, durations), (job) => run(job, isOnly))]),
+  );
 }
-for (const job of planned.alone) await run(job, true);
+await pass("files alone", async () => {
+  for (const job of planned.alone) await run(job, true);
+});
 const repeated = failed.length <= MOST_REPEATED ? failed.splice(0) : [];
-for (const { job } of repeated) {
-  console.log(`\nagain, and alone: ${job.name}`);
-  await run(job, true);
-}
+await pass("repeated jobs", async () => {
+  for (const { job } of repeated) {
+    console.log(`\nagain, and alone: ${job.name}`);
+    await run(job, true);
+  }
+});
 for (const outcome of failed) count(outcome);
 // The durations are stored only if all files have run.
 mkdirSync(cache, { recursive: true });
@@ -93,6 +104,7 @@ printLargest(`the ${SLOWEST} jobs that used most processor time, in seconds`, us
 for (const { job } of repeated.filter((first) => !failed.some((again) => again.job === first.job))) {
   console.log(`failed at first, and passed when it ran again and alone: ${job.name}`);
 }
+if (passes.length > 0) console.log(`\nthe parts of this run, in seconds:\n${passes.join("\n")}`);
 const [allSeconds, usedSeconds] = [performance.now() - startedMs, usedProcessorMs()].map((ms) =>
   (ms / 1_000).toFixed(0),
 );
@@ -109,6 +121,20 @@ async function run(job: Job, isSeen: boolean): Promise<void> {
   // The duration of a job with one file includes its start and end.
   if (job.files.length === 1) latest.set(job.files[0]!, tookMs);
   if (report) used.set(job.name, report.processorMs);
+}
+
+/** Prints how long a part of the run took, and how much of the processors it did not use. */
+async function pass(name: string, work: () => Promise<unknown>): Promise<void> {
+  const [beganMs, before] = [performance.now(), machineTimes()];
+  await work();
+  const after = machineTimes();
+  const seconds = (performance.now() - beganMs) / 1_000;
+  // A pass without jobs.
+  if (seconds < 1) return;
+  const idlePart = (after.idle - before.idle) / (after.all - before.all);
+  passes.push(
+    `${seconds.toFixed(1).padStart(7)}  ${name}: the processors were idle for ${(100 * idlePart).toFixed(0)} %`,
+  );
 }
 
 function printLargest(what: string, times: ReadonlyMap<string, number>): void {

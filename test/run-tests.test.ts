@@ -51,7 +51,7 @@ describe("the runner of the tests", () => {
     assert.match(failing.output, /told/);
   });
 
-  it("prints the processor time of each job, with that of the processes that it started", async () => {
+  it("prints the processor time of each job, with that of the processes that it started, and how busy the machine was", async () => {
     const works = `
       import { spawnSync } from "node:child_process";
       const work = "while (process.cpuUsage().user < 1e6);";
@@ -59,6 +59,7 @@ describe("the runner of the tests", () => {
     const { output } = await run({}, works);
     const printed = /^ +([0-9.]+) {2}\S*file-0/m.exec(output.slice(output.indexOf("most processor time")));
     assert.ok(Number(printed?.[1]) > 1, output);
+    assert.match(output, /^ +[0-9.]+ {2}files side by side: the processors were idle for [0-9]+ %$/m);
     assert.ok(Number(/([0-9]+) s of processor time$/m.exec(output)?.[1]) >= Math.floor(Number(printed![1])), output);
   });
 

@@ -1,6 +1,7 @@
-import { availableParallelism, cpus } from "node:os";
+import { availableParallelism } from "node:os";
 
 import type { Job } from "./plan.ts";
+import { machineTimes } from "./processor-time.ts";
 
 /**
  * The number of files in parallel. Files mostly wait for processes, limits and servers, and compute little. Further files
@@ -20,9 +21,9 @@ export async function runInParallel(jobs: readonly Job[], run: (job: Job) => Pro
   };
   const workers = Array.from({ length: AT_ONCE }, work);
   const further = new Set<Promise<void>>();
-  let before = processorTimes();
+  let before = machineTimes();
   const timer = setInterval(() => {
-    const now = processorTimes();
+    const now = machineTimes();
     const isIdle = now.idle - before.idle > IDLE_PART * (now.all - before.all);
     before = now;
     const job = isIdle && AT_ONCE + further.size < MOST_AT_ONCE ? left.shift() : undefined;
@@ -33,14 +34,4 @@ export async function runInParallel(jobs: readonly Job[], run: (job: Job) => Pro
   await Promise.all(workers);
   await Promise.all(further);
   clearInterval(timer);
-}
-
-/** Returns the processor time of this machine since its start, in milliseconds. */
-function processorTimes(): { idle: number; all: number } {
-  const times = cpus().map((cpu) => cpu.times);
-  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) };
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { cpus } from "node:os";
 
 /** The unit of times in `/proc`, in milliseconds: the kernel shows hundredths of a second to every program. */
 const TICK_MS = 10;
@@ -16,6 +17,17 @@ export function usedProcessorMs(): number {
   const sumOf = (pid: number): number =>
     (children.get(pid) ?? []).reduce((total, child) => total + child.usedMs + sumOf(child.pid), 0);
   return readProcess(String(process.pid))!.usedMs + sumOf(process.pid);
+}
+
+/** The processor time of this machine since its start, in milliseconds. */
+export interface MachineTimes {
+  readonly idle: number;
+  readonly all: number;
+}
+
+export function machineTimes(): MachineTimes {
+  const times = cpus().map((cpu) => cpu.times);
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) };
 }
 
 interface Found {
@@ -36,4 +48,8 @@ function readProcess(pid: string): Found | null {
     // The process has ended.
     return null;
   }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
