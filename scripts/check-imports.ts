@@ -39,6 +39,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "http",
     "data-folder",
     "data-lock",
+    "data-parts",
     "heap-growth",
     "idle-memory",
     "young-generation",
@@ -56,7 +57,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "tokens",
     ...LEAVES,
   ],
-  doctor: ["stores", "data-folder", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
+  doctor: ["stores", "data-folder", "data-parts", "containers", "limits", "sandbox", "redis", "egress", ...LEAVES],
   stores: ["limits", "packages", "policies", "tasks", "tokens", "redis", "telemetry", ...LEAVES],
   service: [
     "backup",
@@ -77,6 +78,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "nodes",
     "redis",
     "data-lock",
+    "data-parts",
     ...LEAVES,
   ],
   http: [
@@ -119,6 +121,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   database: [],
   "data-folder": [],
   "data-lock": ["data-folder"],
+  "data-parts": ["tokens"],
   "heap-growth": [],
   "idle-memory": [],
   "young-generation": [],

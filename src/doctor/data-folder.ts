@@ -3,12 +3,18 @@ import { access, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 
 import { missingParent } from "../data-folder.ts";
+import { findLostPart, type LostPart } from "../data-parts.ts";
 import type { Finding } from "../finding.ts";
 
 const OTHERS = 0o077;
 
-/** Examines the data folder without opening a file in it, because a service may be using it. */
-export async function examineDataFolder(folder: string, keys: string | null): Promise<Finding> {
+/**
+ * Examines the data folder without opening a database in it, because a service may be using it.
+ *
+ * @param keys the file of the signing keys, if it is not in the folder
+ * @param isShared whether tokens, policies and counts are in Redis
+ */
+export async function examineDataFolder(folder: string, keys: string | null, isShared = false): Promise<Finding> {
   const found = await stat(folder).catch(() => null);
   if (!found) return examineMissing(folder);
   if (!found.isDirectory()) return fault("open", `${folder} is not a folder`, "move it away, or give --data");
@@ -22,6 +28,8 @@ export async function examineDataFolder(folder: string, keys: string | null): Pr
     const remedy = `run: chmod go= ${shared.join(" ")}`;
     return fault("weak", `users other than the owner have access to ${shared.join(", ")}`, remedy);
   }
+  const lost = isShared ? null : await lostPart(folder);
+  if (lost) return fault("open", lost.fact, lost.remedy);
   const user = await holderOfLock(path.join(folder, "lock"));
   const inUse = user === null ? "no service uses it now" : `process ${user} uses it`;
   return { layer: "data folder", state: "held", proof: `${folder}, writable, closed to other users; ${inUse}` };
@@ -36,6 +44,15 @@ async function examineMissing(folder: string): Promise<Finding> {
     return { layer: "data folder", state: "held", proof: `${proof}; the first start creates it` };
   const remedy = "create it for the service's user, or give --data";
   return fault("open", `${proof}, and this user may not create it in ${parent}`, remedy);
+}
+
+/** Returns what a start would refuse. */
+async function lostPart(folder: string): Promise<LostPart | null> {
+  try {
+    return await findLostPart(folder, folder);
+  } catch (error) {
+    return { fact: (error as Error).message, remedy: "run the doctor as the service's user" };
+  }
 }
 
 function fault(state: "weak" | "open", proof: string, remedy: string): Finding {

@@ -33,7 +33,7 @@ export async function examine(config: Config): Promise<Report> {
   const examined = mayUseBubblewrap ? await examineBubblewrap() : [];
   const { level, findings: sandbox } = await examineSandbox(config);
   const bubblewrap = level === "confined" ? examined.map(asReplaced) : examined;
-  const folder = await examineDataFolder(data, config.keys);
+  const folder = await examineDataFolder(data, config.keys, config.redis !== null);
   const others = [await examineEgress(config), folder, ...(await examineRedis(config)), await examinePort(config)];
   // Last, because it gives up root, which the other examinations may need.
   const root = await examineRoot(config.user, data);

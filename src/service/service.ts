@@ -12,6 +12,7 @@ import { settingsInForce } from "../config/in-force.ts";
 import type { Origins } from "../config/read.ts";
 import type { TransformText } from "../containers/guest/transform-texts.ts";
 import { lockDataFolder } from "../data-lock.ts";
+import { recordParts, refuseLostPart } from "../data-parts.ts";
 import { FamilyRequests } from "../http/api/family-requests.ts";
 import type { ApiDependencies } from "../http/api/route.ts";
 import type { SystemFacts } from "../http/api/system-facts.ts";
@@ -126,6 +127,7 @@ async function wire(
   if (isRoot) process.chdir(data);
   const folder = isRoot ? "." : data;
   refuseUnfinishedRestore(folder, data);
+  if (config.redis === null) await refuseLostPart(folder, data);
   // Opened before the rest and so closed after it, because changes and runs end while the rest is closed.
   const onFailure = (error: Error): void => log.pino.error(error.message);
   const drain = closers.adopt(await openDrain(config, { onFailure }), (open) => open?.close());
@@ -148,6 +150,7 @@ async function wire(
   await ensureAdminToken(adminTokenFile, tokens);
   const store = closers.adopt(await openLimitStore(config, folder, link, log), (open) => open.close());
   const policies = closers.adopt(openPolicies(folder, shared), (open) => open.close());
+  if (!shared) await recordParts(folder);
   const issueRate = new IssueRate(store, config.familyIssues);
   const registries = readRegistries(config);
   const defaults = { container: config.containerLimit, token: config.tokenLimit };

@@ -113,9 +113,12 @@ function ask(caisson: Caisson, members: object): Promise<IssuedToken> {
 async function issueOffline(config: Config, members: object): Promise<IssuedToken> {
   const { openRedis, openShared } = await import("../../stores.ts");
   const { openTokens } = await import("../../tokens/token-service.ts");
+  const { refuseLostPart } = await import("../../data-parts.ts");
   await using closers = new AsyncDisposableStack();
   const link = closers.adopt(await openRedis(config, null), (open) => open?.close());
   const shared = closers.adopt(link && (await openShared(config, link)), (open) => open?.close());
+  // The token store creates its file.
+  if (!shared) await refuseLostPart(path.resolve(config.data), config.data);
   const options = {
     create: false,
     registry: shared?.registry,

@@ -88,7 +88,7 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   version: POLICIES_VERSION,
   content: "the policies of containers",
   remedy:
-    "restore it from a backup, or remove it and set the policies again: without it only the limits of the service and of " +
+    "restore it from a backup, or remove it and parts.json and set the policies again: without it only the limits of the service and of " +
     "tokens apply, and no container is suspended",
   schema: `
     CREATE TABLE IF NOT EXISTS policies (
