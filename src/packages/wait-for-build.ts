@@ -1,3 +1,4 @@
+import { Problem } from "../errors.ts";
 import { building } from "./build-queue.ts";
 
 /** How to wait for a build. */
@@ -11,13 +12,21 @@ export interface Waiting {
 
 const WARM = " The build goes on. caisson packages warm builds packages before the first run.";
 
-/** Waits for a build. @throws {Problem} `packages_building` if it takes longer than the caller waits */
+/** The problem of a caller that waits no longer, while its build waits or runs. */
+export class BuildGoesOn extends Problem {
+  constructor() {
+    const { code, message, options } = building("the packages are being built", WARM);
+    super(code, message, options);
+  }
+}
+
+/** Waits for a build. @throws {BuildGoesOn} if it takes longer than the caller waits */
 export async function waitForBuild<T>(build: Promise<T>, { waitMs, signal, onWait }: Waiting): Promise<T> {
   // The build goes on without its caller, and then its failure is unhandled.
   build.catch(() => {});
   onWait?.();
   const { promise: given, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(building("the packages are being built", WARM)), waitMs);
+  const timer = setTimeout(() => reject(new BuildGoesOn()), waitMs);
   timer.unref();
   const onAbort = (): void => reject(signal!.reason);
   signal?.addEventListener("abort", onAbort, { once: true });

@@ -5,6 +5,7 @@ import type {
   PermittedPackages,
   RemovedPackages,
 } from "../api-types.ts";
+import { CaissonError } from "../error.ts";
 import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
 
@@ -36,9 +37,19 @@ export class Packages {
   ): Promise<BuiltPackages> {
     const json = { packages: { ...packages }, ...(entries && { entries: [...entries] }) };
     for (;;) {
-      const answer: BuiltPackages | Building = await this.#transport.json("POST /api/packages/warm", { json }, options);
-      if ("lock" in answer) return answer;
-      await wait(POLL_MS, options.signal);
+      try {
+        const answer: BuiltPackages | Building = await this.#transport.json(
+          "POST /api/packages/warm",
+          { json },
+          options,
+        );
+        if ("lock" in answer) return answer;
+        await wait(POLL_MS, options.signal);
+      } catch (error) {
+        // The token family has as many builds under way as it may have, or the build was ended.
+        if (!(error instanceof CaissonError) || error.code !== "packages_building") throw error;
+        await wait(error.retryAfterMs ?? POLL_MS, options.signal);
+      }
     }
   }
 

@@ -6,6 +6,7 @@ import { BAD_PERMIT, packageOf, readPermit } from "../../package-names.ts";
 import { rangesMember } from "../../packages/member.ts";
 import type { PackageSet } from "../../packages/model.ts";
 import type { Ranges } from "../../packages/names.ts";
+import { BuildGoesOn } from "../../packages/wait-for-build.ts";
 import { askerOf } from "../../tasks/task-packages.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { requireAdmin, requireVerb } from "../permissions.ts";
@@ -72,7 +73,8 @@ export function servePackages(api: Api, dependencies: ApiDependencies): void {
         const { lock, artefact } = await packages.resolve(set, askerOf(by), waiting);
         return json(200, { lock: shownLock(lock), bytes: artefact.artefact.length });
       } catch (error) {
-        if (!(error instanceof Problem) || error.code !== "packages_building") throw error;
+        // The queue may have refused the build with the same code.
+        if (!(error instanceof BuildGoesOn)) throw error;
         return json(202, { build: { state: "building" } }, RETRY_AFTER);
       }
     },

@@ -74,6 +74,7 @@ const BUILD_ERRORS = [
   "packages_native",
   "packages_too_large",
   "packages_failed",
+  "packages_building",
   "packages_unavailable",
   "quota_exceeded",
 ] as const;
