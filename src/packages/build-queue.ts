@@ -42,8 +42,8 @@ export class BuildQueue {
   readonly #options: BuildQueueOptions;
   readonly #nowMs: () => number;
   readonly #builds: FairQueue;
-  /** The builds that wait or run, in the order of their orders. */
-  readonly #open = new Set<OpenBuild>();
+  /** The builds that wait or run, in the order of their orders, with what ends them. */
+  readonly #open = new Map<OpenBuild, AbortController>();
 
   constructor(builder: Builder, options: BuildQueueOptions) {
     this.#builder = builder;
@@ -63,7 +63,7 @@ export class BuildQueue {
 
   /** Returns the builds that wait or run: the running one first, then by the time of their orders. @param family null for all */
   builds(family: string | null): readonly Readonly<OpenBuild>[] {
-    const builds = [...this.#open].filter(({ order }) => family === null || order.holder === family);
+    const builds = [...this.#open.keys()].filter(({ order }) => family === null || order.holder === family);
     return builds.toSorted((a, b) => Number(a.startedAt === null) - Number(b.startedAt === null));
   }
 
@@ -74,14 +74,28 @@ export class BuildQueue {
     if (own >= MAX_OF_FAMILY) throw building(`the token family has ${own} builds of packages under way`);
     if (this.size >= MAX_BUILDS) throw building(`${this.size} builds of packages are under way`);
     const build: OpenBuild = { order, orderedAt: this.#nowMs(), startedAt: null };
-    this.#open.add(build);
+    const ending = new AbortController();
+    this.#open.set(build, ending);
+    const begin = (): Promise<Built> => {
+      build.startedAt = this.#nowMs();
+      return this.#build(order, ending.signal);
+    };
     try {
-      return await this.#builds.run(holder, () => {
-        build.startedAt = this.#nowMs();
-        return this.#build(order);
-      });
+      return await this.#builds.run(holder, begin, ending.signal);
     } finally {
       this.#open.delete(build);
+    }
+  }
+
+  /**
+   * Ends builds that wait or run. Tokens of the family that wait for the same build may order it again.
+   *
+   * @param hasEnded whether the token that ordered the build was revoked
+   */
+  end(hasEnded: (caller: object) => boolean): void {
+    for (const [{ order }, ending] of this.#open) {
+      if (order.caller && hasEnded(order.caller))
+        ending.abort(building("the token that ordered the build was revoked"));
     }
   }
 
@@ -89,10 +103,11 @@ export class BuildQueue {
     return this.#builder.close();
   }
 
-  async #build(order: BuildOrder): Promise<Built> {
+  async #build(order: BuildOrder, ending: AbortSignal): Promise<Built> {
     const { timeMs, onBuilt } = this.#options;
     const begunMs = performance.now();
-    const signal = AbortSignal.timeout(timeMs);
+    const timeout = AbortSignal.timeout(timeMs);
+    const signal = AbortSignal.any([timeout, ending]);
     const report = (built: Built | null, error: unknown): void => {
       onBuilt?.({ order, ms: performance.now() - begunMs, built, error });
     };
@@ -101,14 +116,15 @@ export class BuildQueue {
       report(built, null);
       return built;
     } catch (error) {
-      const shown = signal.aborted && !(error instanceof Problem) ? late(timeMs, error) : error;
+      const shown = ending.aborted ? ending.reason : timeout.aborted ? lateOf(timeMs, error) : error;
       report(null, shown);
       throw shown;
     }
   }
 }
 
-function late(timeMs: number, cause: unknown): Problem {
+function lateOf(timeMs: number, cause: unknown): unknown {
+  if (cause instanceof Problem) return cause;
   return new Problem("packages_unavailable", `the packages were not fetched and built within ${timeMs} ms`, {
     retryAfterMs: RETRY_MS,
     cause,

@@ -48,6 +48,8 @@ export interface BuildOrder {
   readonly holder: string;
   /** The `jti` of the token that the build is for. */
   readonly requestedBy: string;
+  /** The token itself, for `BuildQueue.end`. */
+  readonly caller?: object | undefined;
 }
 
 export interface Built {

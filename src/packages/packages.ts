@@ -18,6 +18,8 @@ export interface Asker {
   /** Null for an administrator. */
   readonly quotaFamily: string | null;
   readonly jti: string;
+  /** The token itself, so that its revocation can end its builds. */
+  readonly caller?: object;
 }
 
 /** A lock with its artefact. */
@@ -169,6 +171,11 @@ export class Packages {
     return lock !== null && this.#keysOf(lock).includes(key);
   }
 
+  /** Ends builds of revoked tokens, as `BuildQueue.end`. */
+  endBuilds(hasEnded: (caller: object) => boolean): void {
+    this.#queue.end(hasEnded);
+  }
+
   async close(): Promise<void> {
     await this.#queue.close();
     this.#store.close();
@@ -267,7 +274,7 @@ export class Packages {
 
   async #make(set: PackageSet, from: Lock | null, update: readonly string[], by: Asker): Promise<Prepared> {
     const { minAgeMs } = this.#options;
-    const order = { set, from, update, minAgeMs, holder: by.family, requestedBy: by.jti };
+    const order = { set, from, update, minAgeMs, holder: by.family, requestedBy: by.jti, caller: by.caller };
     const built = await this.#queue.build(order);
     requireOrdered(built, order);
     const lock: Lock = { ...built.lock, requestedBy: by.jti, at: this.#nowMs() };

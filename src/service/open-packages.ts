@@ -15,6 +15,8 @@ import { Transforms } from "../packages/transforms.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Histogram } from "../telemetry/metrics/histogram.ts";
+import type { Caller } from "../tokens/caller.ts";
+import type { Tokens } from "../tokens/token-service.ts";
 import type { Capacity } from "./capacity.ts";
 
 /** The packages of the service, and what its metrics need of them. */
@@ -82,6 +84,13 @@ export function openPackages(
     builds,
     stored: () => store.sizes(null),
   };
+}
+
+/** Ends the builds of a token that is revoked, or whose key is, and does not begin those that wait. */
+export function endRevokedBuilds(packages: Packages, { store, verifier }: Pick<Tokens, "store" | "verifier">): void {
+  const end = (): void => packages.endBuilds((caller) => verifier.stateOf(caller as Caller, "none") !== "valid");
+  store.onRevoked(end);
+  verifier.onKeysRemoved(end);
 }
 
 /** Reads the registries of the settings with their tokens. @throws {Error} if a file cannot be read */

@@ -62,7 +62,7 @@ import { openConsole } from "./open-console.ts";
 import { openGuests } from "./open-guests.ts";
 import { openHistory } from "./open-history.ts";
 import { openEgress, openIntake, openSources } from "./open-network.ts";
-import { openPackages, readRegistries } from "./open-packages.ts";
+import { endRevokedBuilds, openPackages, readRegistries } from "./open-packages.ts";
 import { openFindings } from "./service-findings.ts";
 
 export interface Service {
@@ -165,6 +165,7 @@ async function wire(
   const packageParts = { folder, registries, permits, sandbox, egress: builderEgress, log, capacity };
   const { packages, ...building } = openPackages(config, packageParts);
   closers.adopt(packages, (open) => open.close());
+  endRevokedBuilds(packages, tokens);
   const taskOptions = { ...config, packages, admitIssue: (by: Caller) => issueRate.admit(by) };
   const taskStore = openTaskStore(folder, shared);
   const tasks = closers.adopt(await Tasks.open(taskStore, tokens, taskOptions), (open) => open.close());

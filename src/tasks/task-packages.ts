@@ -81,6 +81,7 @@ export async function lockOfTask(
 }
 
 /** Returns the token for which a build is made. */
-export function askerOf({ family, quotaFamily, claims: { jti } }: Caller): Asker {
-  return { family, quotaFamily, jti };
+export function askerOf(caller: Caller): Asker {
+  const { family, quotaFamily, claims } = caller;
+  return { family, quotaFamily, jti: claims.jti, caller };
 }

@@ -12,6 +12,7 @@ import { command, type Ended } from "../cli/command.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { connectMcp } from "./mcp-clients.ts";
 import { assertProblem } from "./problem.ts";
+import { jtiOf } from "./record.ts";
 import { scrape } from "./scrape.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 import { until } from "./until.ts";
@@ -556,6 +557,23 @@ describe("the list of packages", () => {
     registry.instead.delete("/slow");
     gate.resolve();
     await until(async () => (await buildsOf(service.admin)).length === 0, "the builds have ended");
+  });
+
+  it("is refused as a warm-up if the family has its builds, which end when the token is revoked", async () => {
+    const gate = Promise.withResolvers<void>();
+    registry.instead.set("/slow", (_, response) => void gate.promise.then(() => response.destroy()));
+    const hasty = await service.issue({ ...CUSTOMER, timeout: "100ms" });
+    for (const range of ["1", "^1", "~1.0", "1.0"]) {
+      assertProblem(await runOnce("1", { packages: { slow: range } }, { token: hasty }), 503, "packages_building");
+    }
+    const full = await send("POST", "/api/packages/warm", { json: { packages: { slow: "*" } }, token: hasty });
+    const { detail } = assertProblem(full, 503, "packages_building");
+    assert.equal(detail, "the token family has 4 builds of packages under way");
+    assert.equal((await buildsOf(service.admin)).length, 4);
+    await service.request("DELETE", `/api/tokens/${jtiOf(hasty)}`);
+    await until(async () => (await buildsOf(service.admin)).length === 0, "the builds have ended");
+    registry.instead.delete("/slow");
+    gate.resolve();
   });
 
   it("is waited for by caisson run, which reports it", async () => {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -33,9 +34,9 @@ export class FakeBuilder implements Builder {
     this.versions = structuredClone(versions);
   }
 
-  async build(order: BuildOrder): Promise<Built> {
+  async build(order: BuildOrder, signal: AbortSignal): Promise<Built> {
     this.orders.push(order);
-    await this.gate;
+    await Promise.race([this.gate, aborted(signal)]);
     if (!this.isOnline) throw new Problem("packages_unavailable", "the registry does not answer");
     const { set, from, update, requestedBy } = order;
     const roots = Object.entries(set.ranges).map(([name, range]): [string, string] => {
@@ -99,4 +100,9 @@ export async function testPackages(
   });
   const { store, packages } = make();
   return { packages, store, builder, clock, folder, reopen: () => make().packages };
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  await once(signal, "abort");
+  throw signal.reason;
 }

@@ -160,6 +160,23 @@ describe("inline code", () => {
     assert.equal(rootOf(await packages.resolve(ZOD, A, WAIT)), "zod@4.0.0");
   });
 
+  test("is ended if its token is revoked, also while it waits, and another token may order it again", async (t) => {
+    const { packages, builder } = await testPackages(t, VERSIONS);
+    builder.gate = new Promise(() => {});
+    const [revoked, other] = [
+      { ...A, caller: {} },
+      { ...A, jti: "a2", caller: {} },
+    ];
+    const codes = ["^4", "4.0"].map((range) => codeOf(() => packages.resolve(exact(range), revoked, WAIT)));
+    const joined = codeOf(() => packages.resolve(exact("4.0"), other, WAIT));
+    packages.endBuilds((caller) => caller === revoked.caller);
+    assert.deepEqual(await Promise.all([...codes, joined]), Array<string>(3).fill("packages_building"));
+    assert.deepEqual(packages.building(null), []);
+    assert.equal(builder.orders.length, 1);
+    builder.gate = Promise.resolve();
+    assert.equal(rootOf(await packages.resolve(exact("4.0"), other, WAIT)), "zod@4.0.0");
+  });
+
   test("of a family that names many sets is refused until earlier builds are done, and others are not", async (t) => {
     const { packages, builder } = await testPackages(t, VERSIONS);
     const gate = Promise.withResolvers<void>();

@@ -3,6 +3,7 @@ import type { Artefact, Lock, PackageSet } from "../../packages/model.ts";
 import type { Ranges } from "../../packages/names.ts";
 import type { Asker, Packages } from "../../packages/packages.ts";
 import type { RecordPackages } from "../../records/record.ts";
+import { askerOf } from "../../tasks/task-packages.ts";
 import type { Caller } from "../../tokens/caller.ts";
 import { whileClientWaits } from "./client-left.ts";
 import type { RunCall } from "./run-call.ts";
@@ -69,7 +70,7 @@ export function artefactOf(
   named: RunPackages,
   dependencies: Dependencies,
 ): Artefact | Promise<Artefact> {
-  const by = askerOf(call);
+  const by = askerOfRun(call);
   const ready = dependencies.packages.ready(named.set, by, named.from);
   if (!ready) return waitForArtefact(call, named, by, dependencies);
   call.lock = ready.lock;
@@ -93,9 +94,8 @@ async function waitForArtefact(
 }
 
 /** Returns the token that the packages of a run are built for. The token of a draft is never stored, and its family ends with the run. */
-function askerOf({ caller, bearer, draft }: RunCall): Asker {
-  const { family, quotaFamily, claims } = draft === null ? caller : bearer!;
-  return { family, quotaFamily, jti: claims.jti };
+function askerOfRun({ caller, bearer, draft }: RunCall): Asker {
+  return askerOf(draft === null ? caller : bearer!);
 }
 
 const records = new WeakMap<Lock, RecordPackages>();
