@@ -21,7 +21,12 @@ const ALONE = [
   "test/redis/redis-replies.test.ts",
   "test/sandbox/{cgroup/cgroup,temp/stale-folders}.test.ts",
 ];
-/** The maximum number of files in one process that share a service: together they must end within the time of a job. */
+/**
+ * Files of which most take less processor time than the start of a process for them. One process runs the files of a folder, one after
+ * the other, unless a file changes its process.
+ */
+const SMALL = "test/{bundler,containers,egress,guest,nodes,packages,records}/**/*.test.ts";
+/** The maximum number of files in one process that are small or share a service: together they must end within the time of a job. */
 const SHARERS = 10;
 
 /** The files that took longest in a whole run. A clean checkout has no durations of an earlier run. */
@@ -87,23 +92,30 @@ export function plan(named: readonly string[]): Plan {
   const others = chosen.filter((file) => !quiet.has(file)).map((file) => ({ name: file, files: [file] }));
   const pure = together.length > 0 ? [{ name: `${together.length} files in one process`, files: together }] : [];
   const alone = others.filter(({ name }) => lone.has(name));
-  const concurrent = withSharedServices(others.filter(({ name }) => !lone.has(name)));
+  const concurrent = inGroups(others.filter(({ name }) => !lone.has(name)));
   const attacks = concurrent.length > 0 ? (alone.find(({ name }) => name === ATTACKS) ?? null) : null;
   return { concurrent, attacks, alone: alone.filter((job) => job !== attacks), pure };
 }
 
-/** Replaces the jobs of files in one folder that share a service by jobs of several files. */
-function withSharedServices(jobs: readonly Job[]): Job[] {
-  const sharing = jobs.filter(({ name }) => /\bshareService\(/.test(readFileSync(path.join(ROOT, name), "utf8")));
-  const folders = Map.groupBy(sharing, ({ name }) => path.dirname(name));
-  const groups = [...folders].flatMap(([folderName, ofFolder]) => {
+/** Replaces the jobs of files in one folder that are small or share a service by jobs of several files. */
+function inGroups(jobs: readonly Job[]): Job[] {
+  const small = new Set(filesOf([SMALL]));
+  const groupOf = ({ name }: Job): string | null => {
+    const text = readFileSync(path.join(ROOT, name), "utf8");
+    if (/\bshareService\(/.test(text)) return path.dirname(name);
+    return small.has(name) && sharesNothing(name) && !CHANGES_PROCESS.test(text) ? name.split("/", 2).join("/") : null;
+  };
+  const groups = Map.groupBy(jobs, groupOf);
+  const single = groups.get(null) ?? [];
+  groups.delete(null);
+  const several = [...groups].flatMap(([folderName, ofFolder]) => {
     const parts = Math.ceil(ofFolder.length / SHARERS);
     return Array.from({ length: parts }, (_, at) => {
       const files = ofFolder.filter((__, index) => index % parts === at).flatMap((job) => job.files);
       return { name: files.length === 1 ? files[0]! : `${files.length} files of ${folderName}, part ${at + 1}`, files };
     });
   });
-  return [...jobs.filter((job) => !sharing.includes(job)), ...groups];
+  return [...single, ...several];
 }
 
 /** Leaves out most of the sampled files, other ones in each run. */
@@ -133,6 +145,9 @@ function estimateMs(file: string): number {
   const text = readFileSync(path.join(ROOT, file), "utf8");
   return text.length * (/\b(?:startService|shareService|openSandbox|execFile)\(/.test(text) ? 10 : 1);
 }
+
+/** What a file has that changes its process for later tests, or measures what earlier tests have left in it. */
+const CHANGES_PROCESS = /\bprocess\.(?:on|once|chdir|umask|memoryUsage|title)\b|\bsetFlagsFromString\b|\bgc\(/;
 
 /** Whether a file replaces a clock or a variable or has a hook, which would affect all tests of the process. */
 function sharesNothing(file: string): boolean {
