@@ -154,17 +154,19 @@ describe("a named task", () => {
     assert.match(over.text, /the form has more than 10000 fields.*request_invalid/);
   });
 
-  it("takes JSON objects of 100,000 members, so that no stranger fills the memory of its guest with names", async () => {
+  it("takes JSON objects of 10,000 members, so that no stranger blocks its guest with names", async () => {
     await putTask("acme/members", { code: "(context) => Object.keys(context.data).length", public: true });
     const headers = { "content-type": "application/json" };
     const send = (members: number) => {
       const body = `{${Array.from({ length: members }, (_, at) => `"k${at}":1`).join(",")}}`;
       return run("acme/members", { token: null, headers, body });
     };
-    const over = await send(350_000);
-    assert.equal(over.status, 400, over.text);
-    assert.match(over.text, /the JSON object has more than 100000 members.*request_invalid/);
-    assert.equal((await send(100_000)).text, "100000");
+    for (const members of [10_001, 350_000]) {
+      const over = await send(members);
+      assert.equal(over.status, 400, over.text);
+      assert.match(over.text, /the JSON object has more than 10000 members.*request_invalid/);
+    }
+    assert.equal((await send(10_000)).text, "10000");
   });
 
   it("can have its code at a URL, with or without a digest", async () => {
