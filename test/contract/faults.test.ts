@@ -140,7 +140,8 @@ describe("a task that is never done", { concurrency: 4 }, () => {
     ["(context, req, res) => { res.write('half') }", null],
     [
       "setInterval(() => {}, 5); await new Promise((never) => setTimeout(never, 60_000))",
-      /^Do less in one run.*--wall-limit/,
+      // On a busy machine, the guest may answer the service late. Then it could also compute.
+      /^(?:Do less in one run.*--wall-limit|Perhaps a loop never ends)/,
     ],
   ] as const;
   for (const [code, hint] of drawn("tasks that are never done", never, 3)) {
