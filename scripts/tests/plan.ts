@@ -25,7 +25,10 @@ const ALONE = [
  * Files of which most take less processor time than the start of a process for them. One process runs the files of a folder, one after
  * the other, unless a file changes its process.
  */
-const SMALL = "test/{bundler,containers,egress,guest,nodes,packages,records}/**/*.test.ts";
+const SMALL = [
+  "test/{bundler,containers,egress,guest,nodes,packages,records}/**/*.test.ts",
+  "test/cli/{help,help-words,hostile-server,pairs,secret-flags,settings,token-members}.test.ts",
+];
 /** The maximum number of files in one process that are small or share a service: together they must end within the time of a job. */
 const SHARERS = 10;
 
@@ -99,7 +102,7 @@ export function plan(named: readonly string[]): Plan {
 
 /** Replaces the jobs of files in one folder that are small or share a service by jobs of several files. */
 function inGroups(jobs: readonly Job[]): Job[] {
-  const small = new Set(filesOf([SMALL]));
+  const small = new Set(filesOf(SMALL));
   const groupOf = ({ name }: Job): string | null => {
     const text = readFileSync(path.join(ROOT, name), "utf8");
     if (/\bshareService\(/.test(text)) return path.dirname(name);

@@ -3,7 +3,8 @@ import { after, before, describe, it } from "node:test";
 
 import { assertProblem } from "../contract/problem.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "../contract/service.ts";
-import { command, type Ended } from "./command.ts";
+import type { Ended } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 let home: Home;
 let service: Service;
@@ -15,7 +16,7 @@ before(async () => {
 after(() => leave(service, home));
 
 function container(...args: string[]): Promise<Ended> {
-  return command(["containers", ...args, "--port", String(service.port), "--data", home.data]);
+  return hostedCommand(["containers", ...args, "--port", String(service.port), "--data", home.data]);
 }
 
 describe("caisson containers", () => {
@@ -50,7 +51,15 @@ describe("caisson containers", () => {
       /^demo {7}ok {5}/,
     );
     assert.ok(stdout.split("\n").every((line) => line.length <= 80));
-    const again = await command(["container", "list", "--json", "--port", String(service.port), "--data", home.data]);
+    const again = await hostedCommand([
+      "container",
+      "list",
+      "--json",
+      "--port",
+      String(service.port),
+      "--data",
+      home.data,
+    ]);
     const listed = (JSON.parse(again.stdout) as { container: string }[]).map((each) => each.container);
     assert.deepEqual(listed.toSorted(), ["again", "demo"]);
   });

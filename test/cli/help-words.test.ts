@@ -3,8 +3,7 @@ import { describe, it } from "node:test";
 
 import { withHelpFlag } from "../../src/cli/help-words.ts";
 import { program } from "../../src/cli/program.ts";
-import { drawn } from "../seeded.ts";
-import { command } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 describe("help of a command that does not exist names the command that was meant", () => {
   const rows: readonly [words: string, said: RegExp][] = [
@@ -17,9 +16,9 @@ describe("help of a command that does not exist names the command that was meant
     ["help ps", /unknown command 'ps'; caisson runs list/],
     ["help tokens create", /unknown command 'create'; did you mean issue\?/],
   ];
-  for (const [words, said] of drawn("help", rows, 4)) {
+  for (const [words, said] of rows) {
     it(words, async () => {
-      const { code, stdout, stderr } = await command(words.split(" "));
+      const { code, stdout, stderr } = await hostedCommand(words.split(" "));
       assert.deepEqual([code, stdout], [2, ""]);
       assert.match(stderr, said);
     });
@@ -27,8 +26,8 @@ describe("help of a command that does not exist names the command that was meant
 
   it("prints the help of a command below another one", async () => {
     const [short, flag] = await Promise.all([
-      command(["help", "tasks", "deploy"]),
-      command(["tasks", "deploy", "--help"]),
+      hostedCommand(["help", "tasks", "deploy"]),
+      hostedCommand(["tasks", "deploy", "--help"]),
     ]);
     assert.equal(short.code, 0);
     assert.match(short.stdout, /Usage: caisson tasks deploy /);

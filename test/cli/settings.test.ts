@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from "node:test";
 import { SETTINGS } from "../../src/config.ts";
 import { variableName } from "../../src/config/read.ts";
 import { VERSION } from "../../src/http/headers.ts";
-import { command } from "./command.ts";
+import { hostedCommand } from "./hosted-command.ts";
 
 async function configFile(t: TestContext, content: string): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), "caisson-cli-"));
@@ -19,7 +19,7 @@ async function configFile(t: TestContext, content: string): Promise<string> {
 
 describe("serve --help", () => {
   it("lists every setting with its variable and purpose, and the defaults with their units", async () => {
-    const { code, stdout } = await command(["serve", "--help"]);
+    const { code, stdout } = await hostedCommand(["serve", "--help"]);
     assert.equal(code, 0);
     const help = stdout.replaceAll(/\s+/g, " ");
     for (const [key, { flag, help: purpose }] of Object.entries(SETTINGS)) {
@@ -49,7 +49,7 @@ describe("invalid settings", () => {
   it("end the command with exit code 2 and are all reported with their source", async (t) => {
     const file = await configFile(t, JSON.stringify({ pool: "many", wall_limit: "30s", cpuLimit: 0 }));
     const flags = ["--wall-limit", "30", "--container-limit", "minutes=5", "--port", "70000"];
-    const { code, stdout, stderr } = await command(["serve", "--config", file, ...flags], {
+    const { code, stdout, stderr } = await hostedCommand(["serve", "--config", file, ...flags], {
       CAISSON_MEMORY_LIMIT: "256",
       CAISSON_BLOCK_LIMIT: "1ms",
     });
@@ -74,7 +74,7 @@ describe("invalid settings", () => {
   });
 
   it("end the command with exit code 2 if they contradict each other", async () => {
-    const { code, stderr } = await command(["serve", "--host", "0.0.0.0", "--tls-cert", "cert.pem"]);
+    const { code, stderr } = await hostedCommand(["serve", "--host", "0.0.0.0", "--tls-cert", "cert.pem"]);
     assert.equal(code, 2);
     assert.match(stderr, /--tls-cert and --tls-key must be set together/);
   });
@@ -82,7 +82,7 @@ describe("invalid settings", () => {
   for (const content of ["{", "[]", "null", '"text"']) {
     it(`end the command with exit code 2 if the file contains ${content}`, async (t) => {
       const file = await configFile(t, content);
-      const { code, stderr } = await command(["serve", "--config", file]);
+      const { code, stderr } = await hostedCommand(["serve", "--config", file]);
       assert.equal(code, 2);
       assert.match(stderr, /^caisson: --config .*caisson\.json cannot be read/);
       assert.equal(stderr.trimEnd().split("\n").length, 1);
@@ -90,7 +90,7 @@ describe("invalid settings", () => {
   }
 
   it("end the command with exit code 2 if the file is absent, also if a variable names it", async () => {
-    const { code, stderr } = await command(["serve"], { CAISSON_CONFIG: "/nowhere/caisson.json" });
+    const { code, stderr } = await hostedCommand(["serve"], { CAISSON_CONFIG: "/nowhere/caisson.json" });
     assert.equal(code, 2);
     assert.match(stderr, /\/nowhere\/caisson\.json cannot be read/);
   });
@@ -98,12 +98,12 @@ describe("invalid settings", () => {
 
 describe("the command line", () => {
   it("prints its version", async () => {
-    assert.deepEqual(await command(["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
+    assert.deepEqual(await hostedCommand(["--version"]), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
   });
 
   it("rejects an unknown command and an unknown flag with exit code 2, and names them", async () => {
     for (const args of [["serv"], ["serve", "--prot", "1"], ["token", "isue"]]) {
-      const { code, stdout, stderr } = await command(args);
+      const { code, stdout, stderr } = await hostedCommand(args);
       assert.equal(code, 2);
       assert.equal(stdout, "");
       assert.match(stderr, new RegExp(`^caisson: .*${args[1] ?? args[0]!}`));

@@ -312,7 +312,7 @@ describe("run", () => {
   });
 
   it("reports an administrative token that is missing", async () => {
-    const { stderr } = await command(["run", await write("one.js", "1"), "--data", path.join(folder, "nowhere")]);
+    const { stderr } = await hostedCommand(["run", await write("one.js", "1"), "--data", path.join(folder, "nowhere")]);
     assert.match(stderr, /no administrative token: .*\(the file does not exist\)/);
   });
 
@@ -378,14 +378,14 @@ describe("a start that fails names the fix", () => {
 
   it("for keys of --config that are misspelled, and for a limit of another form", async () => {
     const config = await write("c.json", JSON.stringify({ "wall-limt": "1s", PORT: 1, poool: 1, zzzzzz: 1 }));
-    const { code, stderr } = await command(["serve", "--config", config]);
+    const { code, stderr } = await hostedCommand(["serve", "--config", config]);
     assert.equal(code, 2);
     assert.match(stderr, /"wall-limt", which is not a setting; did you mean wallLimit\?/);
     assert.match(stderr, /"PORT", which is not a setting; did you mean port\?/);
     assert.match(stderr, /"poool", which is not a setting; did you mean pool\?/);
     assert.match(stderr, /"zzzzzz", which is not a setting$/m);
     const limit = await write("l.json", JSON.stringify({ containerLimit: { minute: 3 } }));
-    const wrong = await command(["serve", "--config", limit]);
+    const wrong = await hostedCommand(["serve", "--config", limit]);
     assert.match(
       wrong.stderr,
       /containerLimit in the file: "\{\\"minute\\":3\}" is not window=runs, .*\["minute=60"\]/,
@@ -394,19 +394,19 @@ describe("a start that fails names the fix", () => {
 
   it("for flags that npm took for itself", async () => {
     const taken = { npm_lifecycle_event: "start", npm_config_port: "true", npm_config_auth_limit: "minute=5" };
-    const { code, stderr } = await command(["serve", "17460"], taken);
+    const { code, stderr } = await hostedCommand(["serve", "17460"], taken);
     assert.equal(code, 2);
     assert.match(
       stderr,
       /npm has taken --port, --auth-limit for itself; npm needs -- before the flags: npm start -- --port/,
     );
     const letters = { npm_lifecycle_event: "caisson", npm_config_force: "true", npm_config_long: "true" };
-    const read = await command(["run", "x.js"], letters);
+    const read = await hostedCommand(["run", "x.js"], letters);
     assert.match(
       read.stderr,
       /npm has taken flags for itself, and has read a letter of one as --force; npm needs -- before/,
     );
-    const help = await command(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
+    const help = await hostedCommand(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
     assert.equal(help.code, 0);
   });
 
