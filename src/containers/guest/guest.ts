@@ -26,6 +26,8 @@ import { bodyTarget, Upload } from "./upload.ts";
 const START_MS = 15_000;
 /** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
 const MAX_ABANDONED = 64;
+/** A guest that ends because of a cancelled run has lived for this long, so that a caller who cancels all the time uses few starts. */
+const LEAST_LIFE_MS = 5_000;
 /** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
 
@@ -62,6 +64,7 @@ export class Guest implements FrameTarget {
   readonly #transformText: TransformText | null;
   #gateway: Gateway | null = null;
   #abandoned = 0;
+  #hasCancelled = false;
   /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
   #grace: NodeJS.Timeout | null = null;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -190,14 +193,29 @@ export class Guest implements FrameTarget {
     this.#countAbandoned();
   }
 
-  /** Ends a run for its caller. Only the end of the guest stops code that keeps running, so the guest takes no new run. */
+  /**
+   * Ends a run for its caller. As after `giveUp`, the guest keeps taking runs: a caller who cancels all the time must not end the runs of
+   * others, nor make them wait for other guests. Only the end of the guest stops code that keeps running. A guest that
+   * does not answer for its only run ends at once, and `endsIdle` describes how other code is stopped.
+   */
   cancel(id: number, problem: Problem): void {
     if (!this.inFlight.get(id)) return;
+    const nowMs = performance.now();
+    const isOld = nowMs - this.begunMs >= LEAST_LIFE_MS;
+    const isBlocked = this.inFlight.size === 1 && this.heartbeat.isOverdue(nowMs);
     this.abort(id, "gone");
-    // Replacing a guest costs a start. Callers that cancel all the time wait as after crashes.
-    this.crashedMs ??= performance.now();
+    // The second abort also releases the work that the run passed to `waitUntil`: the service does not wait for it.
+    this.abort(id, "deadline");
+    this.#hasCancelled = true;
     this.#runs.fail(id, problem);
-    this.retire();
+    if (isOld && isBlocked) this.retire();
+    else this.#countAbandoned();
+  }
+
+  /** Whether a run was cancelled and no other is in flight. If the guest keeps computing, it does so for a run that has ended. */
+  get endsIdle(): boolean {
+    const isOld = performance.now() - this.begunMs >= LEAST_LIFE_MS;
+    return this.#hasCancelled && isOld && this.inFlight.size === 0;
   }
 
   #countAbandoned(): void {

@@ -58,7 +58,10 @@ export class Watchdog {
     for (const guest of this.#guests) {
       // A guest is not pinged before the end of its start, because the start has a separate limit.
       if (guest.ended || !guest.warm || guest.heartbeat.pingedMs !== null) continue;
-      guest.setPriority(priorityOf(guest, this.#monitor.isHog(guest), nowMs));
+      const isHog = this.#monitor.isHog(guest);
+      if (isHog && guest.endsIdle) guest.retire();
+      if (guest.ended) continue;
+      guest.setPriority(priorityOf(guest, isHog, nowMs));
       if (isPingDue(guest, nowMs)) guest.ping(nowMs);
     }
     this.#monitor.tick(this.#guests, nowMs);

@@ -121,7 +121,7 @@ export class Execution implements RunListener {
     this.#guest?.retire();
   }
 
-  /** Cancels the run for its caller. As after `kill`, the guest takes no new run. */
+  /** Cancels the run for its caller. Unlike after `kill`, the guest keeps taking runs, because other callers may share it. */
   cancel(problem: Problem): void {
     this.#guest?.cancel(this.#id, problem);
   }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { EXITED_BY_ANOTHER } from "../../../src/containers/guest/exit-causes.ts";
 import { Guest } from "../../../src/containers/guest/guest.ts";
-import type { Problem } from "../../../src/errors.ts";
+import { Problem } from "../../../src/errors.ts";
 import { DATA_FRAME_COST_BYTES, FROM_GUEST, TO_GUEST, WINDOW_BYTES } from "../../../src/wire/messages.ts";
 import { LIMITS, makeGuest, Puppet } from "../puppet.ts";
 import { type Recorder, start } from "../recorder.ts";
@@ -192,6 +192,24 @@ describe("runs in flight", () => {
     await other.ended;
     assert.deepEqual(left.events, []);
     assert.equal(guest.ended, false);
+  });
+
+  it("that are cancelled one after the other leave their guest to the runs of other callers, and are no crash", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    const other = start(guest, "a");
+    for (let count = 0; count < 10; count++) {
+      const run = start(guest, "b");
+      guest.cancel(run.id, new Problem("run_cancelled", "the run was cancelled"));
+      assert.equal(await run.outcome(), "run_cancelled");
+      // The second also releases the work after the answer.
+      for (const reason of ["gone", "deadline"]) {
+        const abort = await puppet.next(TO_GUEST.abort);
+        assert.deepEqual([abort.id, abort.payload.toString()], [run.id, reason]);
+      }
+    }
+    assert.deepEqual([guest.draining, guest.crashedMs], [false, null]);
+    puppet.say(FROM_GUEST.result, other.id, "2");
+    assert.equal(await other.outcome(), "result 2");
   });
 });
 
