@@ -55,6 +55,22 @@ export class FrameReader {
     this.#onFrame = onFrame;
   }
 
+  /**
+   * Returns the memory in which the incomplete frame goes on, for a reader of the stream that can write there; null if fewer bytes than
+   * `leastBytes` are missing. Without it, each byte of a long frame would be written to two places.
+   */
+  rest(leastBytes: number): Buffer | null {
+    const end = this.#neededBytes;
+    const isThere = this.#partialBytes > 0 && end <= this.#partial.length && end - this.#partialBytes >= leastBytes;
+    return isThere ? subarray(this.#partial, this.#partialBytes, end) : null;
+  }
+
+  /** Goes on after bytes were written to the start of what `rest` returned. @throws {FrameError} when a length is impossible. */
+  written(bytes: number): void {
+    this.#partialBytes += bytes;
+    this.#deliverPartial();
+  }
+
   /** @throws {FrameError} when a length is impossible. */
   push(chunk: Buffer): void {
     let at = 0;

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import * as fc from "fast-check";
 
-import { bytesFrame, FrameError, FrameReader, textFrame } from "../../src/wire/frames.ts";
+import { bytesFrame, FrameError, FrameReader, type OnFrame, textFrame } from "../../src/wire/frames.ts";
 
 type Frame = [type: number, id: number, payload: string];
 
@@ -38,15 +38,44 @@ describe("FrameReader", () => {
     );
   });
 
+  it("returns the same frames if bytes are written to where a frame goes on", () => {
+    const frame = fc.tuple(fc.nat(255), fc.nat(2 ** 31), fc.uint8Array({ maxLength: 300 }));
+    fc.assert(
+      fc.property(
+        fc.array(frame, { maxLength: 20 }),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }),
+        fc.nat(50),
+        (sent, cuts, leastBytes) => {
+          const stream = Buffer.concat(sent.map(([type, id, payload]) => bytesFrame(type, id, payload)));
+          const frames: Frame[] = [];
+          const onFrame: OnFrame = (type, id, payload) => frames.push([type, id, payload.toString("latin1")]);
+          const reader = new FrameReader(1_000, onFrame, true);
+          for (let at = 0, turn = 0; at < stream.length; turn++) {
+            const rest = reader.rest(leastBytes + 1);
+            const end = Math.min(at + cuts[turn % cuts.length]!, at + (rest?.length ?? Infinity));
+            if (rest) reader.written(stream.copy(rest, 0, at, end));
+            else reader.push(stream.subarray(at, end));
+            at = Math.min(end, stream.length);
+          }
+          const expected = sent.map(([type, id, payload]) => [type, id, Buffer.from(payload).toString("latin1")]);
+          assert.deepEqual(frames, expected);
+        },
+      ),
+    );
+  });
+
   it("stores a long frame of a trusted peer once, whatever follows it in a chunk", () => {
     const long = bytesFrame(1, 1, Buffer.alloc(50_000, 1));
     const memory: ArrayBufferLike[] = [];
     const reader = new FrameReader(50_000, (_type, _id, { buffer }) => memory.push(buffer), true);
     reader.push(long.subarray(0, 100));
     reader.push(long.subarray(100, 400));
+    const rest = reader.rest(1)!;
+    assert.equal(rest.length, long.length - 400);
     reader.push(Buffer.concat([long.subarray(400), bytesFrame(2, 2)]));
     assert.equal(memory.length, 2);
-    assert.equal(memory[0]!.byteLength, long.length);
+    assert.equal(memory[0], rest.buffer);
+    assert.equal(reader.rest(1), null);
   });
 
   it("rejects a length above the maximum before it stores the frame", () => {
