@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { Readable } from "node:stream";
 
 import { Problem } from "../../errors.ts";
 import { readSubmission } from "../../source/read-submission.ts";
@@ -34,12 +35,15 @@ export async function inputOfTool(
   { config }: Pick<RunDependencies, "config">,
 ): Promise<RunInput> {
   const options = timeout === undefined ? {} : { timeout };
-  const rest = { data, options, from: null, body: null };
   if (!("code" in what)) {
-    const kept = task?.record === "input" && data !== null ? new KeptInput(config.inputLimit) : null;
-    kept?.add(Buffer.from(data!));
-    return { ...rest, code: null, ranges: null, kept };
+    const bytes = data === null ? null : Buffer.from(data);
+    const kept = task?.record === "input" && bytes ? new KeptInput(config.inputLimit) : null;
+    if (bytes) kept?.add(bytes);
+    // A body, and no part of the context: callers that do not trust each other may share the guest, which bounds what it holds of bodies.
+    const body = bytes && { source: Readable.from([bytes]), mostHeld: bytes.length, onRead: null };
+    return { data: null, options, from: null, body, code: null, ranges: null, kept };
   }
+  const rest = { data, options, from: null, body: null };
   if (pin?.url !== undefined) {
     throw new Problem("code_pinned", "the token runs the code of one URL, and the tool has other code");
   }
