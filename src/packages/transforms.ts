@@ -19,7 +19,10 @@ interface Making {
 
 type Made = { readonly text: string } | Pick<Rejection, "rejected">;
 
-/** JavaScript that the builder has made from texts, by their digest. A text is made once for all families. */
+/**
+ * JavaScript that the builder has made from texts, by the family of the code and their digest. Families share none of it: the time of a
+ * run would show whether another family has the same text, and a builder that one text has taken over would decide what another becomes.
+ */
 export class Transforms {
   readonly #transform: Builder["transform"];
   readonly #cache: ByteCache<Made>;
@@ -41,7 +44,7 @@ export class Transforms {
    */
   async transform(texts: readonly Text[], family: string, signal: AbortSignal): Promise<readonly string[] | Rejection> {
     signal.throwIfAborted();
-    const names = texts.map(digestOf);
+    const names = texts.map((text) => nameOf(text, family));
     const known = names.map((name) => this.#cache.get(name));
     const at = known.findIndex((made) => made && "rejected" in made);
     if (at >= 0) return { ...(known[at] as Pick<Rejection, "rejected">), at };
@@ -93,10 +96,10 @@ export class Transforms {
       const made = await this.#transform(texts, family, signal);
       if ("rejected" in made) {
         // The same text is at fault again.
-        this.#cache.add(digestOf(texts[made.at]!), { rejected: made.rejected }, ENTRY_BYTES, family);
+        this.#cache.add(nameOf(texts[made.at]!, family), { rejected: made.rejected }, ENTRY_BYTES, family);
       } else {
         for (const [index, text] of made.entries()) {
-          this.#cache.add(digestOf(texts[index]!), { text }, 2 * text.length + ENTRY_BYTES, family);
+          this.#cache.add(nameOf(texts[index]!, family), { text }, 2 * text.length + ENTRY_BYTES, family);
         }
       }
       return made;
@@ -107,6 +110,6 @@ export class Transforms {
   }
 }
 
-function digestOf({ text, loader }: Text): string {
-  return createHash("sha256").update(`${loader}\0${text}`).digest("base64");
+function nameOf({ text, loader }: Text, family: string): string {
+  return `${family} ${createHash("sha256").update(`${loader}\0${text}`).digest("base64")}`;
 }

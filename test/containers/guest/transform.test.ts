@@ -172,6 +172,17 @@ describe("code with decorators or JSX", () => {
     assert.match(String(missing), /there is no module "nowhere"/);
   });
 
+  it("is made for each family apart, so that its time shows nothing of other families", async () => {
+    const transforms = new Transforms(transform);
+    const text = { text: "const own: number = 1;", loader: "ts" } as const;
+    asked.length = 0;
+    const made: unknown[] = [];
+    for (const family of ["one", "other", "one"])
+      made.push(await transforms.transform([text], family, new AbortController().signal));
+    assert.deepEqual(asked, ["ts one", "ts other"]);
+    assert.deepEqual(made[2], made[1]);
+  });
+
   it("is made once for runs at the same time, and for all guests, in the name of the family", async () => {
     const text = `${H}return <b>once</b>;`;
     asked.length = 0;
