@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createNetServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -64,6 +64,18 @@ function withAddressOfHeader(config: string): string {
     )
     .replaceAll("limit_conn caisson_clients 256", "limit_conn caisson_clients 1")
     .replaceAll("limit_conn caisson_sites 512", "limit_conn caisson_sites 2");
+}
+
+/** Adds what `deploy/nginx-path.conf` has, and counts clients as its comment describes. */
+async function withPath(): Promise<(config: string) => string> {
+  const shipped = await readFile(path.join(import.meta.dirname, "../../deploy/nginx-path.conf"), "utf8");
+  const counts = [...shipped.matchAll(/^# {3}((?!include ).*)$/gm)].map(([, line]) => `${line}\n`).join("");
+  const locations = shipped.replace("http://127.0.0.1:7070", "http://caisson");
+  return (config) =>
+    config
+      .replace(/map \$remote_addr \$caisson_client \{[^}]*\}/, "")
+      .replace(/limit_conn_zone \$caisson_client [^;]*;/, () => counts)
+      .replace("    server {\n", (head) => `${head}${locations}\n`);
 }
 
 /** Starts a node that closes each connection after a request. @param arrived receives the first lines of the requests */
@@ -440,33 +452,39 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
     await until(async () => (await get("127.0.0.3")).text === "done", "nginx serves the address again");
   });
 
-  it("counts all addresses of the /64 of an IPv6 address as one client", async (t) => {
-    const released = new EventEmitter();
-    const node = await listening(t, (incoming, response) => {
-      if (incoming.method === "POST") {
-        released.once("release", () => response.end());
-        released.emit("held");
-      } else response.end("done");
+  for (const prefix of ["", "/caisson"]) {
+    it(`counts all addresses of the /64 of an IPv6 address as one client${prefix && ", also below a path"}`, async (t) => {
+      const change = prefix === "" ? (config: string): string => config : await withPath();
+      const released = new EventEmitter();
+      const node = await listening(t, (incoming, response) => {
+        if (incoming.method === "POST") {
+          released.once("release", () => response.end());
+          released.emit("held");
+        } else response.end("done");
+      });
+      const port = await proxyTo(t, [node], (config) => withAddressOfHeader(change(config)));
+      const get = async (address: string): Promise<number> => {
+        return (await request(port, "GET", `${prefix}/api/runs/demo`, { headers: { "x-address": address } })).status;
+      };
+      for (const [held, same, others] of [
+        ["2001:db8:1:2::1", ["2001:db8:1:2:ffff::9", "2001:db8:1:2:3:4:5:6"], ["2001:db8:1:3::1", "192.0.2.1"]],
+        ["2001:db8::1", ["2001:db8::2"], ["2001:db9::1", "2001:db8:0:1::1"]],
+        ["::ffff:192.0.2.1", ["192.0.2.1"], ["192.0.2.2", "::ffff:192.0.2.2"]],
+      ] as const) {
+        const isHeld = once(released, "held");
+        const answered = request(port, "POST", `${prefix}/api/runs/demo`, {
+          body: "1",
+          headers: { "x-address": held },
+        });
+        await isHeld;
+        for (const address of same) assert.equal(await get(address), 429, address);
+        // The place of an earlier request may be given back after its answer.
+        for (const address of others) await until(async () => (await get(address)) === 200, `${address} has a place`);
+        released.emit("release");
+        assert.equal((await answered).status, 200);
+      }
     });
-    const port = await proxyTo(t, [node], withAddressOfHeader);
-    const get = async (address: string): Promise<number> => {
-      return (await request(port, "GET", "/api/runs/demo", { headers: { "x-address": address } })).status;
-    };
-    for (const [held, same, others] of [
-      ["2001:db8:1:2::1", ["2001:db8:1:2:ffff::9", "2001:db8:1:2:3:4:5:6"], ["2001:db8:1:3::1", "192.0.2.1"]],
-      ["2001:db8::1", ["2001:db8::2"], ["2001:db9::1", "2001:db8:0:1::1"]],
-      ["::ffff:192.0.2.1", ["192.0.2.1"], ["192.0.2.2", "::ffff:192.0.2.2"]],
-    ] as const) {
-      const isHeld = once(released, "held");
-      const answered = request(port, "POST", "/api/runs/demo", { body: "1", headers: { "x-address": held } });
-      await isHeld;
-      for (const address of same) assert.equal(await get(address), 429, address);
-      // The place of an earlier request may be given back after its answer.
-      for (const address of others) await until(async () => (await get(address)) === 200, `${address} has a place`);
-      released.emit("release");
-      assert.equal((await answered).status, 200);
-    }
-  });
+  }
 
   it("counts all networks of the /48 of an IPv6 address as one site, which has twice as much as a client", async (t) => {
     const held: ServerResponse[] = [];
