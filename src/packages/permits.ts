@@ -1,5 +1,6 @@
+import { Slices } from "../next-turn.ts";
 import type { PackageSet } from "./model.ts";
-import { mayName, packagesOf, type Ranges } from "./names.ts";
+import { mayName, packagesInSteps, packagesOf, type Ranges } from "./names.ts";
 import type { AddedPermit, PermitStore } from "./permit-store.ts";
 import { defaultRange, type PackagePolicy, type PackagesClaim, requirePermitted } from "./policy.ts";
 
@@ -13,6 +14,11 @@ const ENTRY_BYTES = 512;
 interface Remembered {
   readonly set: PackageSet;
   readonly claim: PackagesClaim;
+}
+
+/** Specifiers are ASCII, so the cheapest decoding suffices. */
+function textOf(text: string | Buffer): string {
+  return typeof text === "string" ? text : text.toString("latin1");
 }
 
 /** The packages that code may import: the entries of the settings, and the entries that administrators have added. */
@@ -77,8 +83,7 @@ export class Permits {
    */
   named(texts: readonly (string | Buffer)[], ranges: Ranges | null, claim: PackagesClaim): PackageSet | null {
     if (ranges === null && !texts.some(mayName)) return null;
-    // Specifiers are ASCII, so the cheapest decoding suffices.
-    const read = texts.map((text) => (typeof text === "string" ? text : text.toString("latin1")));
+    const read = texts.map(textOf);
     const only = ranges === null && read.length === 1 && read[0]!.length <= MAX_REMEMBERED ? read[0]! : null;
     const known = only === null ? undefined : this.#remembered.get(only);
     if (known && known.claim === claim) return known.set;
@@ -86,6 +91,38 @@ export class Permits {
     if (set) requirePermitted(set, this.#policy, claim);
     if (set && only !== null) this.#remember(only, { set, claim });
     return set;
+  }
+
+  /**
+   * As `named`, and reads long texts in slices: a request that is refused for its packages counts against no limit.
+   *
+   * @param holder the `holder` argument of `nextTurn`
+   */
+  namedInTurns(
+    texts: readonly (string | Buffer)[],
+    ranges: Ranges | null,
+    claim: PackagesClaim,
+    holder: string,
+  ): PackageSet | null | Promise<PackageSet | null> {
+    const isLong = texts.reduce((sum, { length }) => sum + length, 0) > MAX_REMEMBERED;
+    if (!isLong || (ranges === null && !texts.some(mayName))) return this.named(texts, ranges, claim);
+    return this.#namedInSlices(texts, ranges, claim, new Slices(holder));
+  }
+
+  async #namedInSlices(
+    texts: readonly (string | Buffer)[],
+    ranges: Ranges | null,
+    claim: PackagesClaim,
+    slices: Slices,
+  ): Promise<PackageSet | null> {
+    const steps = packagesInSteps(texts.map(textOf), ranges, (name) => defaultRange(name, this.#policy, claim));
+    for (;;) {
+      if (slices.hasEnded) await slices.next();
+      const { done, value: set } = steps.next();
+      if (!done) continue;
+      if (set) requirePermitted(set, this.#policy, claim);
+      return set;
+    }
   }
 
   #remember(text: string, remembered: Remembered): void {

@@ -137,7 +137,7 @@ export class TaskChanger {
     });
     const { code, packages: ranges, update, request } = definition;
     const texts = { code, ranges, update, claim: request.packages };
-    const wanted = packagesOfTask(texts, active, kept, this.#options.packages);
+    const wanted = await packagesOfTask(texts, active, kept, this.#options.packages, by.family);
     return { definition, change, before, wanted };
   }
 

@@ -13,7 +13,7 @@ import type { Task } from "./task.ts";
 
 /** What tasks need of the packages. */
 export interface TaskPackages extends Pick<Packages, "lockOf" | "pin"> {
-  readonly permits: Pick<Permits, "require" | "named">;
+  readonly permits: Pick<Permits, "require" | "namedInTurns">;
 }
 
 /** The packages of a task after a change. */
@@ -34,16 +34,18 @@ const WAIT_MS = 3_600_000;
  *
  * @param code null if the code is fetched
  * @param kept the lock of the version to which the task is rolled back
+ * @param holder the `holder` argument of `nextTurn`
  * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
  */
-export function packagesOfTask(
+export async function packagesOfTask(
   { code, ranges, update, claim }: TaskTexts,
   active: Task | null,
   kept: Lock | null,
   packages: TaskPackages,
-): WantedPackages | null {
+  holder: string,
+): Promise<WantedPackages | null> {
   const texts = code === null ? [] : [code.code, ...Object.values(code.modules ?? {})];
-  const set = kept ?? packages.permits.named(texts, ranges, claim);
+  const set = kept ?? (await packages.permits.namedInTurns(texts, ranges, claim, holder));
   const unknown = update.find((name) => set === null || !Object.hasOwn(set.ranges, name));
   if (unknown !== undefined) {
     throw membersProblem(TASK, [{ member: "update", detail: `has ${unknown}, which the task does not import` }]);

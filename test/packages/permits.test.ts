@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, it } from "node:test";
 
+import { nextTurn } from "../../src/next-turn.ts";
 import { PackageStore } from "../../src/packages/package-store.ts";
 import type { PermitStore } from "../../src/packages/permit-store.ts";
 import { Permits } from "../../src/packages/permits.ts";
@@ -99,6 +100,26 @@ it("a text that was read before is judged by the list of now and by the claim of
     const long = `import "npm:zod@4.${at}"; ${" ".repeat(15_000)}`;
     for (let twice = 0; twice < 2; twice++) assert.equal(judge.named([long], null, null)!.ranges["zod"], `4.${at}`);
   }
+});
+
+it("a long text is read in slices between which others have turns, with the result of one step", async () => {
+  const store = { permits: [], onPermits: () => {} };
+  const judge = new Permits(store as unknown as PermitStore, { mode: "any", allow: [] }, Date.now);
+  const text = `import "npm:zod@4"; ${'"short";'.repeat(120_000)}`;
+  let turns = 0;
+  const reader = { isDone: false };
+  const reading = Promise.resolve(judge.namedInTurns([text], { hono: "4" }, null, "asks")).finally(
+    () => (reader.isDone = true),
+  );
+  const others = (async () => {
+    for (; !reader.isDone; turns++) await nextTurn("others");
+  })();
+  assert.deepEqual(await reading, judge.named([text], { hono: "4" }, null));
+  await others;
+  assert.ok(turns > 1, `${turns} turns`);
+  const early = judge.namedInTurns([text], null, null, "asks");
+  assert.ok(early instanceof Promise, "a long text is never read in the turn of its request");
+  await early;
 });
 
 describe("on Redis", { skip: await missing("redis-server") }, () => {

@@ -45,7 +45,7 @@ async function nodes(t: TestContext): Promise<{
     ...NO_PACKAGES,
     permits: {
       require: () => {},
-      named: ([text]: readonly (string | Buffer)[]) =>
+      namedInTurns: ([text]: readonly (string | Buffer)[]) =>
         text!.includes("npm:") ? { ranges: { zod: "*" }, entries: ["zod"] } : null,
     },
     lockOf: async () => {

@@ -163,7 +163,7 @@ test("a token that ends while the packages of its change are built publishes not
   };
   let whileBuilt: () => Promise<unknown> = atOnce;
   const lockOf = (): Promise<Lock> => whileBuilt().then(() => lock);
-  const packages = { ...NO_PACKAGES, lockOf, permits: { ...NO_PACKAGES.permits, named: () => lock } };
+  const packages = { ...NO_PACKAGES, lockOf, permits: { ...NO_PACKAGES.permits, namedInTurns: () => lock } };
   const tasks = new Tasks(store, tokens, { ...OPTIONS, packages, nowMs: () => tokens.clock.nowMs });
   const refused = async (change: (by: Caller) => Promise<unknown>, end: (jti: string) => unknown): Promise<void> => {
     const issued = await tokens.issue({ ...claims, expiresIn: "1h" }, "me");

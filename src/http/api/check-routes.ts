@@ -31,7 +31,7 @@ export function serveCheck(api: Api, dependencies: ApiDependencies): void {
       let isUnbuilt = false;
       try {
         const texts = [submitted.source, ...Object.values(submitted.modules ?? {})];
-        const set = packages.permits.named(texts, ranges, by.claims.packages);
+        const set = await packages.permits.namedInTurns(texts, ranges, by.claims.packages, by.family);
         // A check builds nothing: it is asked at each pause of an author.
         const known = set && (await packages.known(set, by));
         isUnbuilt = set !== null && known === null;

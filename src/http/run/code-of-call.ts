@@ -43,7 +43,7 @@ async function loadCode(
     return named === null ? sourceOfTask(code) : sourceOfTask(code, await artefactOf(call, named, dependencies));
   }
   const fetched = await fetchCode(call, sources);
-  const imported = packagesOfFetched(call, fetched, input, packages);
+  const imported = await packagesOfFetched(call, fetched, input, packages);
   return imported === null ? codeOf(fetched) : await withPackages(fetched, imported, call, dependencies);
 }
 

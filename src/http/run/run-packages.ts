@@ -28,7 +28,8 @@ type Dependencies = { readonly config: Config; readonly packages: Packages };
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Returns the packages of a run before its admission; null if it imports none, or if its code is not there yet.
+ * Returns the packages of a run before its admission; null if it imports none, or if its code is not there yet. Returns a promise only
+ * for long code.
  *
  * @throws {Problem} `packages_forbidden`, `packages_too_large`, `request_invalid`
  */
@@ -36,7 +37,7 @@ export function packagesBefore(
   { task, caller }: RunCall,
   { code, ranges, from }: Pick<RunInput, "code" | "ranges" | "from">,
   packages: Packages,
-): RunPackages | null {
+): RunPackages | null | Promise<RunPackages | null> {
   if (code) return packagesOfTexts(code, ranges, from, caller, packages);
   const lock = task?.inline ? task.lock : null;
   if (!lock) return null;
@@ -55,7 +56,7 @@ export function packagesOfFetched(
   code: Texts,
   { ranges, from }: Pick<RunInput, "ranges" | "from">,
   packages: Packages,
-): RunPackages | null {
+): RunPackages | null | Promise<RunPackages | null> {
   return packagesOfTexts(code, task?.packages ?? ranges, task?.lock ?? from, caller, packages);
 }
 
@@ -115,11 +116,12 @@ function packagesOfTexts(
   { source, modules }: Texts,
   ranges: Ranges | null,
   from: Lock | null,
-  { claims }: Caller,
+  { claims, family }: Caller,
   packages: Packages,
-): RunPackages | null {
+): RunPackages | null | Promise<RunPackages | null> {
   const bytes = Buffer.isBuffer(source) ? source : Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   const texts = modules === null ? [bytes] : [bytes, ...Object.values(modules)];
-  const set = packages.permits.named(texts, ranges, claims.packages);
-  return set && { set, from };
+  const set = packages.permits.namedInTurns(texts, ranges, claims.packages, family);
+  if (!(set instanceof Promise)) return set && { set, from };
+  return set.then((named) => named && { set: named, from });
 }

@@ -155,7 +155,9 @@ export class RunEndpoint {
     call.recorded?.accept(options);
     // Again, because the container may have been suspended while the body arrived.
     mustTakeRuns(container, policies);
-    const named = packagesBefore(call, input, packages);
+    const found = packagesBefore(call, input, packages);
+    const named = found instanceof Promise ? await found : found;
+    if (found instanceof Promise) mustTakeRuns(container, policies);
     const reservation = containers.reserve(container, group, subject, performance.now(), network);
     const { slot } = reservation;
     const { replacements } = slot.container;
