@@ -76,7 +76,7 @@ export class Modules {
   }
 
   #internal(pack: Package, specifier: string, conditions: Conditions): Module | null {
-    const target = importTarget(own(pack.manifest, "imports"), specifier, conditions);
+    const target = importTarget(own(pack.manifest, "imports"), specifier, conditions, pack.key);
     if (target === null) return null;
     if (target.startsWith("./")) return exactFile(pack, target);
     const { name, subpath } = partsOf(target);
@@ -95,7 +95,7 @@ function inFolder(pack: Package, folder: string, subpath: string, conditions: Co
   const manifest = folder === "." ? pack.manifest : nestedManifest(pack, `${folder}/package.json`);
   const exported = own(manifest, "exports");
   if (exported !== undefined && exported !== null) {
-    const target = exportTarget(exported, subpath, conditions);
+    const target = exportTarget(exported, subpath, conditions, pack.key);
     return target?.startsWith("./") ? exactFile(pack, posix.join(folder, target)) : null;
   }
   return fileOf(pack, posix.join(folder, subpath));
@@ -120,9 +120,17 @@ export function isModule({ pack, file }: Module): boolean {
   }
 }
 
+/** The parsed package.json files below those of the packages. Each import asks for some, and one may have megabytes. */
+const nested = new WeakMap<Buffer, unknown>();
+
 function nestedManifest({ files }: Package, path: string): unknown {
   const content = files.get(path);
   if (!content) return undefined;
+  if (!nested.has(content)) nested.set(content, parsed(content));
+  return nested.get(content);
+}
+
+function parsed(content: Buffer): unknown {
   try {
     return JSON.parse(content.toString()) as unknown;
   } catch {

@@ -48,3 +48,20 @@ it("imports lead to files or to other packages", () => {
   for (const none of ["#c", "#d", "#toString"]) assert.equal(importTarget(table, none, IMPORT), null);
   assert.equal(importTarget(undefined, "#a", IMPORT), null);
 });
+
+function patterns(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`./a${at}/*`, "./a/*.js"]));
+}
+
+it("exports that would take too long to search for each import are refused with the name of the package", () => {
+  assert.equal(exportTarget(patterns(1_000), "./a7/x", IMPORT), "./a/x.js");
+  const tooLarge = { name: "Failure", code: "packages_too_large" };
+  assert.throws(() => exportTarget(patterns(1_001), "./a7/x", IMPORT, "wide@1.0.0"), {
+    ...tooLarge,
+    message: "exports or imports in the package.json of wide@1.0.0 have more than 1000 patterns",
+  });
+  assert.throws(() => importTarget(patterns(1_001), "#x", IMPORT), tooLarge);
+  const conditions = Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`c${at}`, "./x.js"]));
+  for (const wide of [conditions, Array<null>(1_001).fill(null), { ".": { ...conditions, default: "./x.js" } }])
+    assert.throws(() => exportTarget(wide, ".", IMPORT), tooLarge);
+});
