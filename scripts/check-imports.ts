@@ -48,6 +48,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   backup: [
     "data-folder",
     "data-lock",
+    "data-parts",
     "limits",
     "packages",
     "policies",

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 
 import { createAs, lockDataFolder } from "../data-lock.ts";
+import { refuseLostPart } from "../data-parts.ts";
 import { openCounts } from "../limits/stores/embedded/open-files.ts";
 import { otherFolder } from "../sandbox/reachable-folder.ts";
 import { refuseLinks } from "../sandbox/temp/give-folder.ts";
@@ -25,7 +26,7 @@ export interface StoppedPlaces {
  * Locks a data folder that no service uses, for a backup. This process enters the folder, as a start of the service by root
  * does, and stays there.
  *
- * @throws {Error} if another process uses the folder, or root finds a link in it.
+ * @throws {Error} if another process uses the folder, it has lost a part, or root finds a link in it.
  */
 export async function lockStopped({ data, keys, secretsKey, release }: StoppedPlaces): Promise<StoppedFolder> {
   const isRoot = process.getuid?.() === 0;
@@ -36,6 +37,8 @@ export async function lockStopped({ data, keys, secretsKey, release }: StoppedPl
   const lock = lockDataFolder(".", data, isRoot ? createAs(uid, gid) : undefined);
   try {
     refuseUnfinishedRestore(".", data);
+    // A backup without it would take the place of one that has it.
+    await refuseLostPart(".", data);
     const databases = new CopiedDatabases(".", false, false);
     const history = existsSync("runs") ? "." : ((await otherFolder(".")) ?? ".");
     const source = {

@@ -91,6 +91,16 @@ describe("a used data folder", () => {
     assert.equal(await stat(path.join(home.data, "tokens.sqlite")).catch(() => null), null);
   });
 
+  it("without its counts is not backed up", async () => {
+    await using home = await used();
+    await remove(home, "limits");
+    const to = `${home.data}.tar`;
+    const { code, stderr } = await command(["backup", "--data", home.data, "--to", to]);
+    assert.notEqual(code, 0);
+    assert.match(stderr, /limits was there at an earlier start/);
+    assert.equal(await stat(to).catch(() => null), null);
+  });
+
   it("starts without the part when the record of the parts is deleted, and records it again", async () => {
     await using home = await used();
     await remove(home, "limits");
