@@ -7,7 +7,7 @@ import { hasBody } from "./read-body.ts";
 
 type HealthDependencies = Pick<
   ApiDependencies,
-  "trouble" | "isolation" | "runCounts" | "egressCounts" | "recordStore" | "usage" | "audit" | "drain"
+  "trouble" | "isolation" | "runCounts" | "egressCounts" | "recordStore" | "usage" | "audit" | "drain" | "log"
 >;
 
 const PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);

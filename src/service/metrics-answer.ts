@@ -9,6 +9,7 @@ import { GUEST_STARTS, RUN_STATUSES } from "../records/record.ts";
 import type { RecordStore } from "../records/store.ts";
 import type { Usage } from "../records/usage/usage.ts";
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { EventLoopLag } from "../telemetry/metrics/event-loop-lag.ts";
 import { exposition } from "../telemetry/metrics/exposition.ts";
 import { counter, type Family, gauge, histogram } from "../telemetry/metrics/family.ts";
@@ -38,6 +39,7 @@ export interface MeasuredService {
   readonly usage: Pick<Usage, "losses">;
   readonly audit: Pick<Audit, "losses">;
   readonly drain: Pick<Drain, "losses"> | null;
+  readonly log: Pick<Log, "losses">;
   /** Whether the service takes runs. */
   readonly isReady: () => boolean;
   /** Whether Redis answers; null without Redis. */
@@ -150,17 +152,18 @@ function* packagesOf({ queue, builds, stored }: MeasuredPackages): Generator<Fam
   yield gauge("caisson_package_bytes", "Bytes of these sets on the disk (--packages-size).", all);
 }
 
-function* recordsOf({ recordStore, usage, audit, drain }: MeasuredService): Generator<Family> {
+function* recordsOf({ recordStore, usage, audit, drain, log }: MeasuredService): Generator<Family> {
   const history = recordStore.losses;
   const losses = [
     { kind: "history", lost: history.dropped, failure: history.failure },
     { kind: "usage", lost: usage.losses.lost, failure: usage.losses.failure },
     { kind: "audit", lost: audit.losses.lost, failure: audit.losses.failure },
     { kind: "log_drain", lost: drain?.losses.dropped ?? 0, failure: drain?.losses.failure ?? null },
+    { kind: "log", lost: log.losses.dropped, failure: log.losses.failure },
   ];
   yield counter(
     "caisson_records_dropped_total",
-    "Records that were lost because their writer was too slow or had failed.",
+    "Records and lines of the log that were lost because their writer or reader was too slow or had failed.",
     losses.map(({ kind, lost }) => [{ kind }, lost]),
   );
   yield counter(

@@ -212,7 +212,7 @@ async function wire(
       maxSlots: capacity.containers,
       guests,
     },
-    ...{ launches, pool, lag, bodies, recordStore, usage, audit, drain, ...counts },
+    ...{ launches, pool, lag, bodies, recordStore, usage, audit, drain, log, ...counts },
     isReady: () => trouble() === null,
     isRedisConnected: () => link && link.lost === null,
     packages: building,

@@ -1,12 +1,14 @@
-import { destination, type Logger, pino } from "pino";
+import { type Logger, pino } from "pino";
 
 import type { Config } from "../config.ts";
 import { Problem } from "../errors.ts";
 import { LOG_LEVELS } from "../wire/messages.ts";
 import { LineShare } from "./line-share.ts";
+import { type LogLosses, LogOutput } from "./log-output.ts";
 
 const REFUSALS_PER_MINUTE = 10;
 const ALL = "all";
+const STDERR = 2;
 
 /** The names of a run in its lines. */
 export interface RunNames {
@@ -22,6 +24,8 @@ export interface RunNames {
 /** The service's log: JSON lines on stderr. No line contains a token, because no function here receives one. */
 export interface Log {
   readonly pino: Logger;
+  /** What the log has lost since the start. */
+  readonly losses: LogLosses;
   /** Logs a run without a result, and the address of its client. */
   run(names: RunNames, client: string, error: unknown): void;
   /**
@@ -46,8 +50,9 @@ export interface Log {
 }
 
 export function openLog(level: Config["logLevel"]): Log {
+  const output = new LogOutput(STDERR);
   const formatters = { level: (label: string): object => ({ level: label }) };
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination(2));
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, output);
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
   // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
   const overloads = new LineShare(REFUSALS_PER_MINUTE);
@@ -63,6 +68,9 @@ export function openLog(level: Config["logLevel"]): Log {
   };
   return {
     pino: logger,
+    get losses() {
+      return output.losses;
+    },
     run: failed,
     refusedRun: (family, names, client, error) => {
       const isOverload = error instanceof Problem && error.code === "overloaded";

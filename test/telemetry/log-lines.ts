@@ -58,6 +58,9 @@ switch (what) {
   case "refused":
     log.refused(names, { host: '10.0.0.1"\n', port: 80, reason: "address", unreported: 3 });
     break;
+  case "flood":
+    for (let at = 0; at < 3_000; at++) log.audit("x".repeat(10_000), {});
+    break;
   case "audit":
     log.audit("limits reset", { container: "demo", by: "jti-1" });
     break;

@@ -1,14 +1,18 @@
 import type { ApiDependencies } from "./route.ts";
 
-/** Returns what was lost of the records, by their kind. A loss costs no run, so the service stays healthy. */
+/** Returns what was lost of the records and of the log, by their kind. A loss costs no run, so the service stays healthy. */
 export function recordLosses({
   recordStore,
   usage,
   audit,
   drain,
-}: Pick<ApiDependencies, "recordStore" | "usage" | "audit" | "drain">): Record<string, object> {
+  log,
+}: Pick<ApiDependencies, "recordStore" | "usage" | "audit" | "drain" | "log">): Record<string, object> {
   const losses: Record<string, object> = {};
-  const all = { history: recordStore.losses, usage: usage.losses, audit: audit.losses, logDrain: drain?.losses };
+  const all = {
+    ...{ history: recordStore.losses, usage: usage.losses, audit: audit.losses },
+    ...{ logDrain: drain?.losses, log: log.losses },
+  };
   for (const [kind, found] of Object.entries(all)) {
     // Members that are 0, null or an empty list are not a loss.
     const lost = Object.entries(found ?? {}).filter(([, value]) => (Array.isArray(value) ? value.length > 0 : value));
