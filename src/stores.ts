@@ -115,7 +115,7 @@ export async function openLimitStore(
 ): Promise<LimitStore> {
   if (link) {
     const store = new RedisLimitStore(link);
-    return config.onStoreLoss === "allow" ? new FailOpenLimitStore(store) : store;
+    return config.onStoreLoss === "allow" ? new FailOpenLimitStore(store, link) : store;
   }
   return EmbeddedLimitStore.open(path.join(folder, "limits"), {
     fsync: config.fsync,

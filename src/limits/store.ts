@@ -46,6 +46,8 @@ export interface Decision {
 
 /** A store of the counts. Every implementation passes `test/suites/limit-store.ts`. */
 export interface LimitStore {
+  /** Why the counts of runs cannot be stored now; null if they can, and five seconds after the last attempt. */
+  readonly failure: Error | null;
   /**
    * Counts one run against all keys in all six windows, or against none. Resolves when the count is stored.
    *

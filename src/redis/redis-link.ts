@@ -19,6 +19,8 @@ const PROBES_A_CONNECTION = 8;
 const OPEN_MS = 5_000;
 /** The maximum number of simultaneous large reads. Each is up to 2 MB, which Redis and the node handle in a few milliseconds. */
 const MAX_LARGE_READS = 8;
+/** Refusals of a Redis that has no data: it reads them at its start, or has no master. No caller can bring them about. */
+const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN) /;
 /** The characters of a name's hash in its key: 192 bits, so that an attacker cannot find two names with one hash. */
 export const HASH_CHARS = 32;
 
@@ -99,6 +101,11 @@ export class RedisLink {
   /** The reason why the connection is lost, or null. */
   get lost(): Error | null {
     return this.#lost;
+  }
+
+  /** Whether Redis could not be reached for a command, or had no data. Otherwise it refused this command alone. */
+  isAway(reason: unknown): boolean {
+    return this.#lost !== null || (reason instanceof Error && AWAY.test(reason.message));
   }
 
   /** Returns a key of the realm for a name that the service chooses. */

@@ -194,7 +194,8 @@ async function wire(
   let draining = false;
   const trouble = (): ReturnType<ApiDependencies["trouble"]> => {
     if (draining) return "draining";
-    return link?.lost && config.onStoreLoss === "deny" ? "store_unavailable" : null;
+    const isStoreLost = store.failure !== null || (link?.lost && config.onStoreLoss === "deny");
+    return isStoreLost ? "store_unavailable" : null;
   };
   const counts = {
     runCounts: runCounts(),

@@ -299,6 +299,21 @@ describe("two nodes on one Redis", { skip: await missing("redis-server") }, () =
     assert.equal((detail.json() as { hour: { used: number } }).hour.used, 2);
     assert.match(await nodes[0].logLine((line) => line.includes("does not answer")), /the Redis at 127\.0\.0\.1/);
   });
+
+  it("report that they take no runs after Redis refused to count one, until it counts again", async () => {
+    const token = await nodes[0].issue({ containers: ["full"], limits: { container: { hour: 100 } } });
+    await redis.client.config("SET", "maxmemory", "1");
+    try {
+      const answer = await nodes[0].run("full", "1", { token });
+      assert.equal((answer.json() as { code: string }).code, "store_unavailable");
+      const ready = await nodes[0].request("GET", "/readyz", { token: null });
+      assert.deepEqual([ready.status, (ready.json() as { status: string }).status], [503, "store_unavailable"]);
+    } finally {
+      await redis.client.config("SET", "maxmemory", "0");
+    }
+    assert.equal((await nodes[0].run("full", "1", { token })).status, 200);
+    assert.ok(await healthy(nodes[0]));
+  });
 });
 
 describe("a node with --on-store-loss allow", { skip: await missing("redis-server") }, () => {
@@ -325,6 +340,18 @@ describe("a node with --on-store-loss allow", { skip: await missing("redis-serve
       await node.logLine((line) => /does not answer; on-store-loss is allow, .* for 600 s/.test(line));
       await redis.restart();
       await until(async () => (await node.run("free", "1")).status === 429, "the limit applies again");
+    } finally {
+      await node.stop();
+    }
+  });
+
+  it("refuses runs that Redis refuses to count, because callers can fill its memory", async () => {
+    await using redis = await startRedis();
+    const flags = ["--redis", redis.url, "--on-store-loss", "allow", "--revocation-lag", "10m"];
+    const node = await startService([...NO_WALL, ...flags]);
+    try {
+      await redis.client.config("SET", "maxmemory", "1");
+      for (let run = 0; run < 3; run++) assert.equal((await node.run("free", "6 * 7")).status, 503);
     } finally {
       await node.stop();
     }

@@ -140,6 +140,7 @@ describe("the limiter", () => {
     const calls: (readonly Charge[])[] = [];
     await withLimiter({}, async (_, store) => {
       const counting: LimitStore = {
+        failure: null,
         admit: (charges) => {
           calls.push(charges);
           return store.admit(charges);

@@ -85,7 +85,7 @@ describe("a Redis that answers", { skip: await missing("redis-server") }, () => 
   it("admits no uncounted run of a caller that makes a long line, if runs are allowed while Redis is lost", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new FailOpenLimitStore(new RedisLimitStore(link));
+    const store = new FailOpenLimitStore(new RedisLimitStore(link), link);
     await Promise.all(makeLine(link, 1));
     const steps = await slowSteps(server);
     for (let round = 0; round < 2; round++) {
@@ -104,7 +104,7 @@ describe("a Redis that stands still", { skip: await missing("redis-server") }, (
   it("is lost after its time limit, and runs are admitted if the operator allows it", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new FailOpenLimitStore(new RedisLimitStore(link));
+    const store = new FailOpenLimitStore(new RedisLimitStore(link), link);
     assert.deepEqual(await request(store, 1), { admitted: 1, uncounted: 0 });
     await halt(server);
     assert.deepEqual(await request(store, 20), { admitted: 20, uncounted: 20 });
@@ -136,7 +136,7 @@ describe("a Redis that is killed", { skip: await missing("redis-server") }, () =
   it("is lost also for runs that it has received, if the node had no time to read that the connection is closed", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new FailOpenLimitStore(new RedisLimitStore(link));
+    const store = new FailOpenLimitStore(new RedisLimitStore(link), link);
     await Promise.all(makeLine(link, 1));
     assert.deepEqual(await request(store, 1), { admitted: 1, uncounted: 0 });
     const answered = link.call("PING");

@@ -13,6 +13,7 @@ import { Journal } from "./embedded/journal.ts";
 import type { KeyTable } from "./embedded/key-table.ts";
 import { type OpenCounts, openCounts } from "./embedded/open-files.ts";
 import { recover, type Recovered } from "./embedded/recovery.ts";
+import { RecentFailure } from "./recent-failure.ts";
 
 /** The journal size in bytes from which a snapshot is worthwhile. Shorter journals are replayed in a moment. */
 const COMPACT_AT_BYTES = 16 * 2 ** 20;
@@ -62,6 +63,7 @@ export class EmbeddedLimitStore implements LimitStore {
   /** Changes that are written, but might not survive a loss of power yet. */
   #syncing: PendingChange[] = [];
   #synced: Promise<void> = Promise.resolve();
+  readonly #recent = new RecentFailure();
   #closing: Promise<void> | undefined;
 
   private constructor(folder: Folder, recovered: Recovered, options: EmbeddedStoreOptions) {
@@ -94,6 +96,10 @@ export class EmbeddedLimitStore implements LimitStore {
     const recovered = await recover(folder);
     if (options.fsync) await folder.sync();
     return new EmbeddedLimitStore(folder, recovered, options);
+  }
+
+  get failure(): Error | null {
+    return this.#recent.failure;
   }
 
   /** The number of keys in memory, for the metrics. */
@@ -208,6 +214,7 @@ export class EmbeddedLimitStore implements LimitStore {
     const changes = this.#syncing;
     this.#syncing = [];
     this.#journal.commit();
+    this.#recent.succeeded();
     for (const change of changes) change.resolve();
     this.#flush();
   };
@@ -220,6 +227,7 @@ export class EmbeddedLimitStore implements LimitStore {
     for (const change of changes.toReversed()) change.undo();
     const detail = "the count of this run cannot be written, so it was not started; a retry may succeed";
     const problem = new Problem("store_unavailable", detail, { cause: error });
+    this.#recent.failed(error);
     for (const change of changes) change.reject(problem);
     this.#onError(error);
   };

@@ -1,4 +1,5 @@
 import { Problem } from "../../errors.ts";
+import type { RedisLink } from "../../redis/redis-link.ts";
 import { RedisBusy } from "../../redis/redis-replies.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 
@@ -6,23 +7,31 @@ import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
 const UNCOUNTED: Decision = Object.freeze({ admitted: true, usage: [], retryAfterMs: 0, violations: [] });
 
 /**
- * A store whose failure does not stop runs: while it is unreachable, runs are admitted and not counted. A Redis that is only busy
- * is not unreachable: a caller can make it busy, and must not pass its limits.
+ * A store whose loss does not stop runs: while Redis cannot be reached, runs are admitted and not counted. A Redis that is busy,
+ * or that refuses to count, can be reached: a caller can make it busy and can fill its memory, and must not pass its limits.
  */
 export class FailOpenLimitStore implements LimitStore {
   readonly #store: LimitStore;
+  readonly #link: Pick<RedisLink, "isAway">;
 
-  constructor(store: LimitStore) {
+  constructor(store: LimitStore, link: Pick<RedisLink, "isAway">) {
     this.#store = store;
+    this.#link = link;
+  }
+
+  get failure(): Error | null {
+    const { failure } = this.#store;
+    return failure && this.#link.isAway(failure) ? null : failure;
   }
 
   async admit(charges: readonly Charge[]): Promise<Decision> {
     try {
       return await this.#store.admit(charges);
     } catch (error) {
-      const isUnavailable = error instanceof Problem && error.code === "store_unavailable";
-      if (isUnavailable && !(error.cause instanceof RedisBusy)) return UNCOUNTED;
-      throw error;
+      if (!(error instanceof Problem) || error.code !== "store_unavailable") throw error;
+      const { cause } = error;
+      if (cause instanceof RedisBusy || !this.#link.isAway(cause)) throw error;
+      return UNCOUNTED;
     }
   }
 

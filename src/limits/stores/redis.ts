@@ -1,3 +1,4 @@
+import { Problem } from "../../errors.ts";
 import { FairQueue } from "../../fair-queue.ts";
 import { HASH_CHARS, type RedisLink, redisScript, type Script, unavailable } from "../../redis/redis-link.ts";
 import { RedisBusy } from "../../redis/redis-replies.ts";
@@ -5,6 +6,7 @@ import { ServerTime } from "../../redis/server-time.ts";
 import { conclude } from "../decide.ts";
 import { distinctPrefixes } from "../prefixes.ts";
 import type { Charge, Decision, KeyReading, LimitStore } from "../store.ts";
+import { RecentFailure } from "./recent-failure.ts";
 import { LimitReply, LimitRequest } from "./redis/protocol.ts";
 import { limitScript, liveScript } from "./redis/script.ts";
 
@@ -41,6 +43,7 @@ export class RedisLimitStore implements LimitStore {
   readonly #serverTime = new ServerTime();
   readonly #listed = new FairQueue(MAX_LISTED_READS);
   readonly #logKeys = new Map<string, string>();
+  readonly #recent = new RecentFailure();
   #pending: PendingDecision[] = [];
 
   /** @param time the Lua expression of a time that replaces the time of Redis, for tests */
@@ -50,6 +53,10 @@ export class RedisLimitStore implements LimitStore {
     this.#live = redisScript(liveScript(time));
     this.#clockKey = link.key("clock");
     this.#namesKey = link.key("names");
+  }
+
+  get failure(): Error | null {
+    return this.#recent.failure;
   }
 
   admit(charges: readonly Charge[]): Promise<Decision> {
@@ -131,6 +138,7 @@ export class RedisLimitStore implements LimitStore {
         "admit",
         decisions.map(({ charges }) => charges),
       );
+      this.#recent.succeeded();
       for (const { charges, resolve, reject } of decisions) {
         try {
           resolve(orUnavailable(() => conclude(reply.usage(charges))));
@@ -139,6 +147,9 @@ export class RedisLimitStore implements LimitStore {
         }
       }
     } catch (error) {
+      const cause = error instanceof Problem ? error.cause : error;
+      // The link reports its loss itself, and its return at once.
+      if (!(cause instanceof RedisBusy) && this.#link.lost === null) this.#recent.failed(cause);
       for (const { reject } of decisions) reject(error);
     }
   }

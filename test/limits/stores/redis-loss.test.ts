@@ -193,7 +193,7 @@ describe("a lost Redis", { skip: await missing("redis-server") }, () => {
   it("does not stop the runs of a fail-open store, which counts again as soon as Redis is back", async () => {
     await using server = await startRedis();
     const link = await server.hastyLink();
-    const store = new FailOpenLimitStore(new RedisLimitStore(link));
+    const store = new FailOpenLimitStore(new RedisLimitStore(link), link);
     await server.kill();
     for (const decision of await Promise.all(many(store, 20))) {
       assert.deepEqual([decision.admitted, decision.usage], [true, []]);
@@ -203,6 +203,18 @@ describe("a lost Redis", { skip: await missing("redis-server") }, () => {
     await until(() => link.lost === null, "the link is back");
     const [decision] = await Promise.all(many(store, 1));
     assert.equal(decision!.usage[0]!.remaining.at(-1), 99_999);
+  });
+
+  it("refuses runs that Redis refuses to count, also as a fail-open store, because callers can fill its memory", async () => {
+    await using server = await startRedis();
+    const link = await server.hastyLink();
+    const store = new FailOpenLimitStore(new RedisLimitStore(link), link);
+    await server.client.config("SET", "maxmemory", "1");
+    await assert.rejects(store.admit([KEY]), (error: Problem) => error.code === "store_unavailable");
+    assert.match(store.failure!.message, /OOM/);
+    await server.client.config("SET", "maxmemory", "0");
+    assert.equal(await answered(many(store, 1)), 1);
+    assert.equal(store.failure, null);
   });
 
   it("refuses runs while it cannot be written, and admits them again afterwards", async () => {
