@@ -8,6 +8,7 @@ import { hasPrlimit, limitFiles } from "./limit-files.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, tokenRecord } from "./record.ts";
 import { type Home, makeHome, type Service, startService } from "./service.ts";
+import { until } from "./until.ts";
 import { openWitness, type Witness } from "./witness.ts";
 
 const FREE = 1_000_000;
@@ -130,12 +131,17 @@ async function fillAndFree(disk: FullDisk, witness: Witness, service: Service): 
     await disk.fill(service);
   }
   await assertCounted();
-  assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
+  // Without runs the service reports the failure for some seconds only.
+  await until(async () => {
+    assert.equal((await run()).status, 503);
+    return (await service.request("GET", "/readyz", { token: null })).status === 503;
+  }, "the service reports that it takes no runs");
 
   await disk.free(service);
   for (const answer of await Promise.all(Array.from({ length: AT_ONCE }, run))) assert.equal(answer.status, 200);
   admitted += AT_ONCE;
   await assertCounted();
+  assert.equal((await service.request("GET", "/readyz", { token: null })).status, 200);
 }
 
 describe("a full data folder", () => {
