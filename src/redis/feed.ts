@@ -145,14 +145,16 @@ export class Feed {
 }
 
 /**
- * Returns, for each topic, its newest number and the members that changed after the number that the node has processed.
+ * Returns, for each topic, its newest number and the members that changed after the number that the node has processed. If the
+ * newest number is lower, as in a Redis that was restored, the node receives all members: any of them may be new to it.
  */
 const POLL = redisScript(`
 local time = redis.call("TIME")
 local answer = {time[1] * 1000 + math.floor(time[2] / 1000)}
 for at = 1, #KEYS, 2 do
   local newest, seen = redis.call("GET", KEYS[at]) or "0", ARGV[(at + 1) / 2]
-  local members = newest == seen and {} or redis.call("ZRANGEBYSCORE", KEYS[at + 1], "(" .. seen, "+inf")
+  local above = tonumber(newest) < tonumber(seen) and "-inf" or "(" .. seen
+  local members = newest == seen and {} or redis.call("ZRANGEBYSCORE", KEYS[at + 1], above, "+inf")
   answer[#answer + 1] = {tonumber(newest), members}
 end
 return answer
@@ -168,11 +170,13 @@ const OUTDATED = -2;
  * single clock that is set ahead would remove revocations of tokens that are valid after the clock is corrected.
  *
  * Numbers are microseconds of the time of Redis, or higher, so that all nodes process the numbers of a Redis that has
- * lost its data. With a condition, the value must be the same as the given one, or there must be none. Returns 1 if the
+ * lost its data. A number above 2^52 is no number of this script, and is not continued: above 2^53 the next one would be the same,
+ * and no node would receive another change. With a condition, the value must be the same as the given one, or there must be none. Returns 1 if the
  * value changed, 0 if it was equal, -1 if the command came too late, -2 if the condition does not hold, and the time of
  * Redis.
  */
 const PUBLISH = redisScript(`
+local farthest = 2 ^ 52
 local time = redis.call("TIME")
 local raw = time[1] * 1000 + math.floor(time[2] / 1000)
 if raw > tonumber(ARGV[1]) then return {-1, raw} end
@@ -192,7 +196,9 @@ else
   if not before then return {0, raw} end
   redis.call("HDEL", KEYS[3], member)
 end
-local number = math.max(time[1] * 1000000 + time[2], tonumber(redis.call("GET", KEYS[1]) or "0") + 1)
+local last = tonumber(redis.call("GET", KEYS[1]) or "0") or 0
+if last > farthest then last = 0 end
+local number = math.max(time[1] * 1000000 + time[2], last + 1)
 number = string.format("%.0f", number)
 redis.call("SET", KEYS[1], number)
 redis.call("ZADD", KEYS[2], number, member)
