@@ -1,8 +1,11 @@
+import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 
 import type { DrainSink } from "./drain.ts";
 
 const MODE = 0o600;
+/** Without O_NONBLOCK, the open of a pipe waits for its reader. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
  * Appends lines to a file. A file that was renamed or removed, as programs that rotate logs do, is opened again under its
@@ -40,8 +43,19 @@ export class FileSink implements DrainSink {
     if (this.#file && (await isSame(this.#file, this.#path))) return this.#file;
     await this.close();
     this.#isTorn = false;
-    return (this.#file = await open(this.#path, "a", MODE));
+    return (this.#file = await openRegular(this.#path));
   }
+}
+
+/**
+ * Opens a file to append to. A pipe is refused: its open and each write would wait for a reader, in a thread that the process must
+ * join at its end.
+ */
+async function openRegular(path: string): Promise<FileHandle> {
+  const file = await open(path, APPEND, MODE);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error("it is not a regular file; use stdout and a pipe instead");
 }
 
 async function isSame(file: FileHandle, path: string): Promise<boolean> {
