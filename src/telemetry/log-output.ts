@@ -15,6 +15,9 @@ const LAST_PAUSE_MS = 20;
 /** After these errors no reader can read the log again. */
 const FINAL: ReadonlySet<unknown> = new Set(["EPIPE", "EBADF", "ECONNRESET"]);
 
+/** Characters that JSON leaves as they are, and that some terminals obey: C1 controls, line separators and directions of text. */
+const OBEYED = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
 /** What the log has lost since the start. */
 export interface LogLosses {
   /** The number of lines that no reader can read. */
@@ -53,8 +56,9 @@ export class LogOutput {
     return { dropped: this.#dropped, failure: this.#failure };
   }
 
-  /** Writes a line, which ends with a line break, now or when the reader is ready. */
-  write(line: string): void {
+  /** Writes a line of JSON, which ends with a line break, now or when the reader is ready. */
+  write(json: string): void {
+    const line = json.replaceAll(OBEYED, escaped);
     const bytes = Buffer.byteLength(line);
     if (this.#isClosed || this.#waitingBytes + bytes > MOST_WAITING_BYTES) {
       this.#dropped++;
@@ -149,6 +153,10 @@ export class LogOutput {
   #nextAfter(pauseMs: number): void {
     setTimeout(() => this.#next(), pauseMs).unref();
   }
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Whether a pipe has no room. */

@@ -7,6 +7,9 @@ import { LineShare } from "./line-share.ts";
 import { type LogLosses, LogOutput } from "./log-output.ts";
 
 const REFUSALS_PER_MINUTE = 10;
+const FAILURES_PER_MINUTE = 120;
+/** The most characters of a task's text in a line. The record of the run has more. */
+const MOST_CHARACTERS = 1_024;
 const ALL = "all";
 const STDERR = 2;
 
@@ -26,8 +29,11 @@ export interface Log {
   readonly pino: Logger;
   /** What the log has lost since the start. */
   readonly losses: LogLosses;
-  /** Logs a run without a result, and the address of its client. */
-  run(names: RunNames, client: string, error: unknown): void;
+  /**
+   * Logs a run without a result, and the address of its client. Failures of tasks have {@link FAILURES_PER_MINUTE} lines a minute
+   * of each family at info, as `refusedRun` has; the records have all of them.
+   */
+  run(family: string, names: RunNames, client: string, error: unknown): void;
   /**
    * Logs a run that was refused before it counted against a limit. The first refusals of a family in a minute are logged at
    * info (`overloaded` at error), and the others at debug. The first line of a minute has the number of omitted lines before
@@ -41,8 +47,8 @@ export interface Log {
   refusedConnection(network: string, open: number): void;
   /** Logs a line that a task wrote to its console. @param text called only if the line is logged. */
   task(names: RunNames, level: number, text: () => string): void;
-  /** Logs a failure that is not in the answer of its run. @param again whether the run has logged a failure before. */
-  lateError(names: RunNames, problem: Problem, again: boolean): void;
+  /** Logs a failure that is not in the answer of its run, as `run` does. @param again whether the run has logged a failure before. */
+  lateError(family: string, names: RunNames, problem: Problem, again: boolean): void;
   /** Logs a destination that a task may not reach. The caller limits the number of these lines. */
   refused(names: RunNames, refusal: object): void;
   /** Logs an action of an administrator, for the audit. */
@@ -53,18 +59,23 @@ export function openLog(level: Config["logLevel"]): Log {
   const output = new LogOutput(STDERR);
   const formatters = { level: (label: string): object => ({ level: label }) };
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, output);
+  const failures = new LineShare(FAILURES_PER_MINUTE);
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
   // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
   const overloads = new LineShare(REFUSALS_PER_MINUTE);
   const crowds = new LineShare(1);
   const allCrowds = new LineShare(REFUSALS_PER_MINUTE);
-  const failed: Log["run"] = (names, client, error) => {
+  /** Logs a line at debug if its family has no share left, otherwise at the level. */
+  const shared = (share: LineShare, family: string, atLevel: "info" | "error", line: object, text: string): void => {
+    const leftOut = share.admit(family, performance.now());
+    logger[leftOut === null ? "debug" : atLevel](leftOut ? { ...line, leftOut } : line, brief(text));
+  };
+  const failed: Log["run"] = (family, names, client, error) => {
     if (!(error instanceof Problem)) return logger.error({ ...names, client, err: error }, "run failed");
     const { code, status } = error;
-    logger[error.fault === "service" ? "error" : "info"](
-      { ...names, client, code, status, cause: causeOf(error) },
-      error.message,
-    );
+    const line = { ...names, client, code, status, cause: causeOf(error) };
+    if (error.fault === "service") logger.error(line, error.message);
+    else shared(failures, family, "info", line, error.message);
   };
   return {
     pino: logger,
@@ -75,13 +86,12 @@ export function openLog(level: Config["logLevel"]): Log {
     refusedRun: (family, names, client, error) => {
       const isOverload = error instanceof Problem && error.code === "overloaded";
       if (!(error instanceof Problem) || (error.fault === "service" && !isOverload)) {
-        return failed(names, client, error);
+        return failed(family, names, client, error);
       }
-      const leftOut = (isOverload ? overloads : refusals).admit(family, performance.now());
       const { code, status } = error;
       const line = { ...names, client, code, status };
-      const atLevel = leftOut === null ? "debug" : isOverload ? "error" : "info";
-      logger[atLevel](leftOut ? { ...line, leftOut } : line, error.message);
+      if (isOverload) shared(overloads, family, "error", line, error.message);
+      else shared(refusals, family, "info", line, error.message);
     },
     refusedConnection: (network, open) => {
       const nowMs = performance.now();
@@ -98,11 +108,14 @@ export function openLog(level: Config["logLevel"]): Log {
       if (!logger.isLevelEnabled("debug")) return;
       logger.debug({ ...names, taskLevel: LOG_LEVELS[taskLevel] }, text());
     },
-    // One line for each run at info, which the rate limits bound. A run may cause any number of rejections.
-    lateError: (names, problem, again) => {
-      const { name, message, stack } = problem.options.error ?? {};
-      const error = name === undefined ? undefined : { name, message, stack };
-      logger[again ? "debug" : "info"]({ ...names, code: problem.code, error }, problem.message);
+    // One line for each run at info. A run may cause any number of rejections.
+    lateError: (family, names, problem, again) => {
+      const { name, message = "", stack = "" } = problem.options.error ?? {};
+      const error =
+        name === undefined ? undefined : { name: brief(name), message: brief(message), stack: brief(stack) };
+      const line = { ...names, code: problem.code, error };
+      if (again) logger.debug(line, brief(problem.message));
+      else shared(failures, family, "info", line, problem.message);
     },
     // At info, because a task must not trigger alarms that operators set on warnings.
     refused: (names, refusal) => {
@@ -110,6 +123,10 @@ export function openLog(level: Config["logLevel"]): Log {
     },
     audit: (what, details) => logger.info(details, what),
   };
+}
+
+function brief(text: string): string {
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}...` : text;
 }
 
 function causeOf(problem: Problem): string | undefined {

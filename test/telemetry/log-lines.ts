@@ -12,9 +12,21 @@ const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const traced = { ...names, task: "hook", traceparent };
 switch (what) {
   case "failures":
-    log.run(names, "192.0.2.7", new Problem("task_threw", "of the task"));
-    log.run({ ...names, run: "r-2" }, "192.0.2.7", new Problem("sandbox_failed", "of the service", { cause }));
-    log.run({ ...names, run: "r-3" }, "192.0.2.7", new TypeError("a defect"));
+    log.run("family-1", names, "192.0.2.7", new Problem("task_threw", "of the task"));
+    log.run(
+      "family-1",
+      { ...names, run: "r-2" },
+      "192.0.2.7",
+      new Problem("sandbox_failed", "of the service", { cause }),
+    );
+    log.run("family-1", { ...names, run: "r-3" }, "192.0.2.7", new TypeError("a defect"));
+    break;
+  case "many-failures":
+    for (let at = 0; at < 121; at++)
+      log.run("family-1", { ...names, run: `r-${at}` }, "192.0.2.7", new Problem("task_threw", "x".repeat(9_000)));
+    log.run("family-2", { ...names, run: "r-121" }, "192.0.2.7", new Problem("task_threw", "\u009b2J\u2028"));
+    log.run("family-1", { ...names, run: "r-122" }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
+    log.lateError("family-1", { ...names, run: "r-123" }, new Problem("task_threw", "late"), false);
     break;
   case "refusals": {
     const limited = new Problem("token_limited", "of the limits");
@@ -42,10 +54,10 @@ switch (what) {
     break;
   }
   case "traced":
-    log.run(traced, "192.0.2.7", new Problem("task_threw", "of the task"));
+    log.run("family-1", traced, "192.0.2.7", new Problem("task_threw", "of the task"));
     log.refusedRun("family-1", traced, "192.0.2.7", new Problem("token_limited", "of the limits"));
     log.task(traced, 1, () => "a line");
-    log.lateError(traced, new Problem("task_threw", "late"), false);
+    log.lateError("family-1", traced, new Problem("task_threw", "late"), false);
     log.refused(traced, { host: "10.0.0.1", port: 80, reason: "address", unreported: 0 });
     break;
   case "connections":

@@ -58,6 +58,26 @@ it("at the level error, only failures of the service are logged, and not failure
   );
 });
 
+it("failed runs of a family have 120 lines a minute at info and short texts, and faults of the service all lines", () => {
+  const written = lines("info", "many-failures");
+  const first = Array.from({ length: 120 }, (_, at) => `r-${at}`);
+  assert.deepEqual(
+    written.map(({ run }) => run),
+    [...first, "r-121", "r-122"],
+  );
+  assert.equal(String(written[0]!["msg"]).length, 1_027);
+  assert.equal(runsOf("many-failures", "debug").length, 124);
+});
+
+it("characters that control a terminal are escaped", () => {
+  const { stderr } = spawnSync(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", LOG_LINES, "info", "many-failures"],
+    { encoding: "utf8" },
+  );
+  assert.ok(stderr.includes(String.raw`"msg":"\u009b2J\u2028"`));
+});
+
 it("refused runs of a family have ten lines a minute at info, the others at debug, and faults of the service all lines", () => {
   const first = Array.from({ length: 10 }, (_, at) => `r-${at}`);
   assert.deepEqual(runsOf("refusals", "info"), [...first, "r-12", "r-13"]);

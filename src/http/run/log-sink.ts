@@ -12,6 +12,7 @@ export interface LogSinkParts {
   readonly log: Log;
   readonly counts: RunCounts;
   readonly records: Pick<Records, "printed" | "hintLate">;
+  readonly family: string;
   readonly names: RunNames;
   /** The secrets that are redacted in all texts. */
   readonly secrets: RunSecrets | null;
@@ -60,7 +61,7 @@ export class LogFileSink implements RunLogSink {
   }
 
   lateError(problem: Problem): void {
-    const { log, counts, names, secrets } = this.#with;
+    const { log, counts, family, names, secrets } = this.#with;
     counts.failedUnheard++;
     const shown = secrets ? redactionOf(secrets).problem(problem) : problem;
     const text = `after the answer: ${shown.options.error?.stack ?? shown.message}`;
@@ -69,7 +70,7 @@ export class LogFileSink implements RunLogSink {
       if (hint !== undefined && this.#run.trace.hint === null) this.#run.trace.hinted(hint);
     } else if (!this.#failed) this.#hintLate(shown);
     this.#keep(ERROR_LEVEL, Buffer.byteLength(text), () => text);
-    log.lateError(names, shown, this.#failed);
+    log.lateError(family, names, shown, this.#failed);
     this.#failed = true;
   }
 

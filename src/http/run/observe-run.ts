@@ -23,6 +23,7 @@ const WARN = LOG_LEVELS.indexOf("warn");
 export class ObservedRun implements RunObserver {
   readonly logSink: LogFileSink;
   readonly #log: Log;
+  readonly #family: string;
   readonly #names: RunNames;
   readonly #client: string;
   readonly #secrets: RunSecrets | null;
@@ -41,13 +42,17 @@ export class ObservedRun implements RunObserver {
     const { request, secrets, recorded } = call;
     const names = namesOf(call);
     this.#log = log;
+    this.#family = call.memory.name;
     this.#names = names;
     this.#client = proxies.clientOf(request);
     this.#secrets = secrets;
     this.#trace = trace;
     this.#isTaskPublic = isPublic(call);
     this.#over = over;
-    this.logSink = new LogFileSink({ log, counts: runCounts, records, names, secrets }, { trace, recorded });
+    this.logSink = new LogFileSink(
+      { log, counts: runCounts, records, family: this.#family, names, secrets },
+      { trace, recorded },
+    );
   }
 
   over(): void {
@@ -80,7 +85,7 @@ export class ObservedRun implements RunObserver {
   failed(problem: Problem, isCut: boolean): void {
     const error = this.#secrets ? redactionOf(this.#secrets).problem(problem) : problem;
     this.#trace.failed(error);
-    if (isCut) this.#log.run(this.#names, this.#client, error);
+    if (isCut) this.#log.run(this.#family, this.#names, this.#client, error);
   }
 
   refused(refusal: Refusal): void {

@@ -269,8 +269,9 @@ export class RunEndpoint {
     if (secrets && trace) error = redactionOf(secrets).error(error);
     const { log, proxies } = this.#with;
     const client = proxies.clientOf(request);
-    if (answer.isCounted) log.run(namesOf(call), client, error);
-    else log.refusedRun(call.memory.name, namesOf(call), client, error);
+    const family = call.memory.name;
+    if (answer.isCounted) log.run(family, namesOf(call), client, error);
+    else log.refusedRun(family, namesOf(call), client, error);
     if (!trace) this.#with.traces.refused(call, asProblem(error));
     else if (trace.sentMs === 0) this.#with.traces.neverBegan(trace, asProblem(error));
     return hideFault(error, call);
