@@ -1,12 +1,14 @@
 import { uncurry } from "../wire/uncurry.ts";
 import { MAX_PARSED_BYTES } from "./body-memory.ts";
 import { CodeFault, threwFault } from "./faults.ts";
+import { JsonPieces, PIECE_CHARS } from "./json-pieces.ts";
+import { parseInTurns } from "./parse-in-turns.ts";
 import { jsonBytes, textBytes } from "./parsed-bytes.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
 
 const { parse } = JSON;
-const { create, keys } = Object;
+const { create } = Object;
 const { isArray } = Array;
 const Query = URLSearchParams;
 const decoder = new TextDecoder();
@@ -26,13 +28,6 @@ const JSON_BEGINNING = /^\s*[{[]/;
  * megabytes than a guest has: without this limit, few requests would end the guests of a task again and again.
  */
 const MAX_FIELDS = 10_000;
-/**
- * The most members of an object that is a whole body. V8 keeps many different names in a table, and `context.data` is a second table. It
- * is made in one step, for which all other runs in the guest wait: a fifth of a second for 100,000 members.
- */
-const MAX_MEMBERS = 10_000;
-/** A member takes two quotes, a colon and a comma at least, so a shorter text has fewer members. */
-const LONG_CHARS = 4 * MAX_MEMBERS;
 
 /** Reads the whole body, parses it by the content type of the request, and then calls `step`. */
 export function withBody(run: Run, step: () => void): void {
@@ -40,8 +35,11 @@ export function withBody(run: Run, step: () => void): void {
   whenRead(run, requestBody!.readAll(), (bytes) => {
     const type = typeOf(run);
     whenRead(run, requestBody!.memory.holdParsed(parsedBytes(bytes as Uint8Array, type)), () => {
-      run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, type));
-      step();
+      const pieces = piecesOf(bytes as Uint8Array, type);
+      whenRead(run, pieces && parseInTurns(pieces, () => run.over), () => {
+        run.setBody(bytes as Uint8Array, bodyOf(bytes as Uint8Array, type, pieces));
+        step();
+      });
     });
   });
 }
@@ -89,47 +87,44 @@ function isJsonText(bytes: Uint8Array): boolean {
   return find(JSON_BEGINNING, decode(bytes)) !== null;
 }
 
-function bodyOf(bytes: Uint8Array, type: string): unknown {
+/** Returns what parses a long body of JSON; null for any other body. */
+function piecesOf(bytes: Uint8Array, type: string): JsonPieces | null {
+  if (bytes.length <= PIECE_CHARS) return null;
+  const isJson = find(JSON_TYPE, type) !== null || (find(FORM_TYPE, type) !== null && isJsonText(bytes));
+  return isJson ? new JsonPieces(decode(bytes)) : null;
+}
+
+function bodyOf(bytes: Uint8Array, type: string, pieces: JsonPieces | null): unknown {
   if (bytes.length === 0) return undefined;
+  if (find(FORM_TYPE, type)) return jsonOf(bytes, pieces) ?? fieldsOf(bytes);
   // The decoder removes a byte-order mark.
-  const text = decode(bytes);
-  if (find(FORM_TYPE, type)) return jsonOf(text) ?? fieldsOf(text, bytes);
-  if (!find(JSON_TYPE, type)) return text;
-  let value: unknown;
+  if (!find(JSON_TYPE, type)) return decode(bytes);
   try {
-    value = parse(text);
-  } catch {
+    return pieces ? pieces.result() : parse(decode(bytes));
+  } catch (error) {
+    if (CodeFault.is(error)) throw error;
     throw new CodeFault("request_invalid", "the body is not JSON", {
       hint: "The content-type header of the request is a type of JSON.",
     });
   }
-  return text.length > LONG_CHARS ? withFewMembers(value) : value;
-}
-
-function withFewMembers(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || isArray(value) || keys(value).length <= MAX_MEMBERS) return value;
-  throw new CodeFault("request_invalid", `the JSON object has more than ${MAX_MEMBERS} members`, {
-    hint: 'Send the object as a member of another one, such as {"values": {...}}: only the outermost one has a limit.',
-  });
 }
 
 /** Returns the list or the object of a body that states to be a form and is JSON, as `curl -d` sends JSON; null for a form. */
-function jsonOf(text: string): object | null {
-  if (find(JSON_BEGINNING, text) === null) return null;
-  let value: object;
+function jsonOf(bytes: Uint8Array, pieces: JsonPieces | null): object | null {
+  if (!pieces && !isJsonText(bytes)) return null;
   try {
-    value = parse(text) as object;
-  } catch {
+    return (pieces ? pieces.result() : parse(decode(bytes))) as object;
+  } catch (error) {
+    if (CodeFault.is(error)) throw error;
     return null;
   }
-  return text.length > LONG_CHARS ? (withFewMembers(value) as object) : value;
 }
 
-/** Returns the fields of a form by name. The values of a repeated field are an array. @param bytes the bytes of the text */
-function fieldsOf(text: string, bytes: Uint8Array): Record<string, string | string[]> {
+/** Returns the fields of a form by name. The values of a repeated field are an array. */
+function fieldsOf(bytes: Uint8Array): Record<string, string | string[]> {
   // Without a prototype, so that no field shadows a member of Object.prototype.
   const fields = create(null) as Record<string, string | string[]>;
-  if (hasTooMany(text)) {
+  if (hasTooMany(decode(bytes))) {
     throw new CodeFault("request_invalid", `the form has more than ${MAX_FIELDS} fields`, {
       hint: "Send more data as JSON. If the body is no form, send its Content-Type: curl -d states that each body is a form.",
     });

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { GuestProcess } from "./guest-process.ts";
 
+const JSON_TYPE = { "content-type": "application/json" };
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 /** What the guest has used of the processor, in microseconds, when the code of the run begins. */
 const USED = "({ query, body }) => { const { user, system } = process.cpuUsage(); return user + system; }";
@@ -54,5 +55,21 @@ describe("the input of one run, for whose parse all other runs in its guest wait
     const letters = await costOf(form("x"));
     const pluses = await costOf(form("+"));
     assert.ok(pluses < 5 * letters, `${pluses} µs for plus signs, ${letters} µs for letters`);
+  });
+
+  it("is parsed as JSON or refused in the same way if it is long", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, at) => ({ id: at, name: `n${at}` }));
+    const sum = guest.code("({ body, data }) => [body.rows.length, data.rows.at(-1).name]");
+    const json = JSON.stringify({ rows });
+    for (const type of [JSON_TYPE, FORM]) {
+      const { result } = await guest.start(sum, { headers: type }, { body: Buffer.from(json) }).outcome;
+      assert.deepEqual(JSON.parse(result!), [20_000, "n19999"]);
+    }
+    const cut = { body: Buffer.from(json.slice(0, -1)) };
+    const { fault } = await guest.start(sum, { headers: JSON_TYPE }, cut).outcome;
+    assert.equal(fault?.detail, "the body is not JSON");
+    const names = guest.code("({ body }) => Object.keys(body).length");
+    const { result } = await guest.start(names, { headers: FORM }, cut).outcome;
+    assert.equal(result, "1");
   });
 });
