@@ -104,11 +104,11 @@ describe("the secrets of a token", () => {
     const code = `(c) => {
       if (c.query.how === "host") return fetch("http://" + c.secrets.KEY + ".internal:99/");
       require("node:fs").writeSync(2, "boom " + c.secrets.KEY + "\\n");
-      for (const held = []; ; ) held.push(new Array(1e6).fill(1.5));
+      for (const held = []; ; ) held.push(Buffer.alloc(8 << 20, 1));
     }`;
     const { token } = await pinned("last-words", code, { secrets: { KEY: secret } });
     await ask("last-words", token, { query: { how: "host" } });
-    // The log has the last line of the guest. A V8 without memory sometimes writes a line after that of the task.
+    // The log has the last line of the guest. The kernel ends a guest with large buffers long before V8 searches for garbage.
     const hasLastLine = async (): Promise<boolean> => {
       await ask("last-words", token, { query: { how: "exit" } });
       return service.stderr().includes("boom [secret]");
