@@ -7,10 +7,11 @@ import { after, before, describe, it } from "node:test";
 import { drawn } from "../seeded.ts";
 import { type Answer, request as requestRaw } from "./http.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
+import { slowness } from "./slowness.ts";
 import { StallProbe } from "./stall-probe.ts";
 
 const MIB = 2 ** 20;
-/** The milliseconds that one caller may delay the others at most. */
+/** The milliseconds that one caller may delay the others at most, on a quiet machine. */
 const STALL_MS = 50;
 /** The service causes the same delay each time. A garbage collection or a page fault does not repeat. */
 const ATTEMPTS = 8;
@@ -639,7 +640,8 @@ describe("no other caller waits long for", () => {
           const answer = await worst();
           assert.equal(answer.status, status, answer.text.slice(0, 500));
         });
-        waited.push(ms);
+        // What lasts 50 ms on a quiet machine lasts longer while other tests run.
+        waited.push(ms / slowness());
       }
       context.diagnostic(`another caller waited ${Math.min(...waited).toFixed(1)} ms`);
       assert.ok(Math.min(...waited) < STALL_MS, `others waited ${waited.map(Math.round).join(", ")} ms`);
