@@ -16,22 +16,26 @@ const TIMEOUT_MS = 90_000;
 /** A started service that is attacked, on this host or in a container. */
 export type Attacked = Pick<Service, "port" | "run" | "stderr">;
 
-/** Runs all steps of an attack next to a neighbour, judges each answer, and asserts that both containers still answer. */
-export async function assault(service: Attacked, canaries: Canaries, attack: Attack, row: Row): Promise<void> {
-  for (const [index, step] of attack.steps.entries()) await submit(service, canaries, attack, step, index, row);
-  await answersAgain(service, attack);
-}
-
-async function submit(
+/**
+ * Runs all steps of an attack next to a neighbour, judges each answer, and asserts that both containers still answer.
+ *
+ * @param container the attacked container. By default, each attack has its own.
+ */
+export async function assault(
   service: Attacked,
   canaries: Canaries,
   attack: Attack,
-  step: Step,
-  index: number,
   row: Row,
+  container: string = `${attack.kind}.${attack.name}`,
 ): Promise<void> {
-  const isNeighbour = step.place === "another container";
-  const container = `${attack.kind}.${attack.name}${isNeighbour ? `.beside${index}` : ""}`;
+  for (const [index, step] of attack.steps.entries()) {
+    const place = step.place === "another container" ? `${container}.beside${index}` : container;
+    await submit(service, canaries, place, step, row);
+  }
+  await answersAgain(service, container, attack.strikesLater);
+}
+
+async function submit(service: Attacked, canaries: Canaries, container: string, step: Step, row: Row): Promise<void> {
   const headers = step.contentType ? { "content-type": step.contentType } : {};
   const startMs = performance.now();
   const [answer, beside] = await Promise.all([
@@ -46,13 +50,13 @@ async function submit(
   assertAnswer(answer, step.expected);
 }
 
-async function answersAgain(service: Attacked, attack: Attack): Promise<void> {
+async function answersAgain(service: Attacked, container: string, strikesLater: boolean): Promise<void> {
   let text = "";
   const again = async (): Promise<boolean> => {
-    ({ text } = await service.run(`${attack.kind}.${attack.name}`, "6 * 7"));
+    ({ text } = await service.run(container, "6 * 7"));
     return text === "42";
   };
-  if (attack.strikesLater) await until(again, "the attacked container answers");
+  if (strikesLater) await until(again, "the attacked container answers");
   else assert.ok(await again(), `the attacked container answers the next run with ${text}: ${logOf(service, text)}`);
   assert.equal((await service.run(NEIGHBOUR, "6 * 7")).text, "42", "a neighbour answers afterwards");
 }

@@ -31,6 +31,8 @@ export interface Attack {
   /** Whether the harm follows the answer, so that the next run may be sent to a guest that is about to end. */
   readonly strikesLater: boolean;
   readonly ending: Ending;
+  /** Whether every action of the attack must be refused, so that its guest stays as it was. */
+  readonly changesNothing: boolean;
 }
 
 /** The time limit that an attack reaches, or may reach. */
@@ -74,7 +76,15 @@ function readAttack(file: string, text: string, level: string): Attack {
     steps,
     strikesLater: /^\/\/ strikes: later(?:, by a block)?$/m.test(parts[0]!),
     ending: endingOf(parts[0]!, steps),
+    changesNothing: onlyAttempts(parts),
   };
+}
+
+/** Whether a file consists of attempts of the prelude `attempts`, all of which must be refused. */
+function onlyAttempts([head, ...others]: readonly string[]): boolean {
+  const answers = [...head!.matchAll(/^\/\/ answers[a-z ]*: (.*)$/gm)].map((match) => match[1]);
+  const isRefused = answers.length === 1 && answers[0] === "200 []";
+  return others.length === 0 && isRefused && /^\/\/ after: attempts$/m.test(head!) && !/^\/\/ strikes:/m.test(head!);
 }
 
 function endingOf(head: string, steps: readonly Step[]): Ending {

@@ -26,6 +26,8 @@ const POOL = 3;
 /** The number of attacks at a time. Most attacks wait more than they burn. With more attacks, a small machine is too busy to judge them. */
 const AT_ONCE: Readonly<Record<Ending, number>> = { "the deadline": 4, "the block limit": 3, "its own end": 3 };
 const CALM_MS = 60_000;
+/** The container of the attacks that change nothing in their guest. */
+const SHARED = "shared";
 
 interface Target {
   readonly home: Home;
@@ -78,16 +80,23 @@ function holdAttacks(level: string, make: () => Promise<Home>, chosen: (attack: 
 
   describe("an attack", { concurrency: true }, () => {
     for (const ending of endings) {
+      const these = attacks.filter((each) => each.ending === ending);
+      const [sharing, apart] = [true, false].map((each) => these.filter((attack) => attack.changesNothing === each));
+      const holdOne = (attack: Attack, container?: string): void => {
+        it(`${attack.kind}: ${attack.title}`, async () => {
+          const { service } = targets.get(ending)!;
+          const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
+          rows.push(row);
+          await assault(service, canaries, attack, row, container);
+          assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
+        });
+      };
       describe(`that runs until ${ending}`, { concurrency: AT_ONCE[ending] }, () => {
-        for (const attack of attacks.filter((each) => each.ending === ending)) {
-          it(`${attack.kind}: ${attack.title}`, async () => {
-            const { service } = targets.get(ending)!;
-            const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
-            rows.push(row);
-            await assault(service, canaries, attack, row);
-            assert.equal((await service.request("GET", "/healthz", { token: null })).status, 200);
-          });
-        }
+        // One after the other, because two attacks in one guest at the same time could disturb each other.
+        describe("and must be refused in all it does, in one container", { concurrency: 1 }, () => {
+          for (const attack of sharing!) holdOne(attack, SHARED);
+        });
+        for (const attack of apart!) holdOne(attack);
       });
     }
   });
