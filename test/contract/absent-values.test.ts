@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
-let home: Home;
 let service: Service;
 before(async () => {
-  home = await makeHome();
-  service = await startService(NO_WALL, home);
+  service = await shareService();
 });
-after(() => leave(service, home));
+after(() => service.stop());
 
 async function hintOf(code: string, data?: unknown): Promise<string | null> {
   const json = { code, ...(data !== undefined && { data }) };

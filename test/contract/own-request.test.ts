@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type Service, shareService } from "./service.ts";
 
 const CONTAINER = "own-request";
 const WAVES = 8;
@@ -28,7 +28,7 @@ const FORMS: Readonly<Record<string, string>> = {
 let service: Service;
 
 before(async () => {
-  service = await startService(NO_WALL);
+  service = await shareService();
 });
 after(() => service.stop());
 
