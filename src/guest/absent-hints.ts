@@ -17,6 +17,18 @@ const OF_VALUE =
 /** How code states that a value is absent. */
 const STATES_ABSENCE =
   /\b(?:missing|requires?d?|must|not (?:set|found|given|provided|configured|defined)|undefined|empty|needs?|needed|expected|provide|unset|no|set|without)\b/i;
+/** How an error or a short result states that a server has refused the credentials. */
+const REFUSED =
+  /\b(?:HTTP|status)\b\D{0,20}(?<!\d)40[13](?!\d)|\b(?:code|failed|error|API|returned|responded|answered)\b\D{0,20}(?<!\d)40[13](?!\d| [a-z])|^40[13](?!\d| [a-z])|\bunauthori[sz]ed\b|\bforbidden\b|\bbad credentials\b|\b(?:invalid|incorrect) (?:api[ _-]?key|(?:access |bearer |auth )?token|credentials)\b/i;
+/** Names of values that authenticate a request. */
+const OF_ACCESS =
+  /(?:key|token|secret|password|passwd|auth|authorization|credential|jwt)s?(?:_|$)|(?:^|_)(?:pass|pat|pw)(?:_|$)/i;
+/** A longer result is data, and no answer that refuses. */
+const MAX_REFUSAL = 1_024;
+/** The members of a result that state a refusal, and a text that was made of a missing value. */
+const REFUSED_RESULT =
+  /^"?40[13]"?$|"status(?:Code)?":40[13]\b|"(?:error|message|statusText|detail|body)":"[^"]{0,60}(?:unauthori[sz]ed|forbidden|bad credentials|(?:invalid|missing) (?:api[ _-]?key|token|credentials))|^"(?:unauthori[sz]ed|forbidden|bad credentials)"$/i;
+const SENDS_UNDEFINED = /"(?:Bearer|Basic|Token|token|bearer|Key) undefined"/;
 /** Shorter names occur in texts by chance. */
 const MIN_NAME = 3;
 
@@ -52,6 +64,7 @@ function causeOf(
   if (OF_LANGUAGE.test(message)) return undefined;
   const named = absent.find(({ source, name }) => isNamed(told, source, name));
   if (named) return named;
+  if (REFUSED.test(told)) return absent.find(isOfAccess);
   if (!OF_VALUE.test(told)) return undefined;
   const untested = absent.filter(({ isTested }) => !isTested);
   const inLine = untested.find((read) => hasWord(line, read.name) || hasWord(line, read.variable));
@@ -78,6 +91,34 @@ function isNamed(message: string, source: AbsentSource, name: string): boolean {
   if (name.length < MIN_NAME || !hasWord(message, name)) return false;
   const isOwnName = source === "env" || source === "secrets" || source === "binding";
   return (isOwnName && /[A-Z]/.test(name)) || STATES_ABSENCE.test(message);
+}
+
+/** Whether a request was probably sent with this value as its credential, without a test of it. */
+function isOfAccess({ source, name, variable, isTested }: MemberRead): boolean {
+  if (isTested || (source !== "env" && source !== "secrets" && source !== "params" && source !== "binding"))
+    return false;
+  return OF_ACCESS.test(name) || (variable !== null && OF_ACCESS.test(variable));
+}
+
+/** Whether the JSON of a result states that a server has refused the credentials, or has a credential made of a missing value. */
+export function isRefusal(json: string): boolean {
+  try {
+    return json.length <= MAX_REFUSAL && (REFUSED_RESULT.test(json) || SENDS_UNDEFINED.test(json));
+  } catch {
+    // A task has replaced a method of patterns.
+    return false;
+  }
+}
+
+/** Returns the hint for a refusal whose cause probably is a credential that the run does not have, or null. Never throws. */
+export function absentCredential(text: string, run: Run): Emptied | null {
+  try {
+    const cause = absentReads(text, run).find(isOfAccess);
+    return cause ? absentAs(cause, elsewhere(cause, run)) : null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
 }
 
 /** Which kind of empty result the absent value should explain. */

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-import { absentMember, absentResult } from "./absent-hints.ts";
+import { absentCredential, absentMember, absentResult } from "./absent-hints.ts";
 import { callbackCall } from "./callback-call.ts";
 import type { ParsedCode } from "./compile.ts";
 import { contextMember, isOfContext } from "./context-hints.ts";
@@ -12,6 +12,7 @@ import { nearMember } from "./misspelt.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
 import type { SilentCall } from "./silent-call.ts";
+import { textBodyResult } from "./text-body.ts";
 import { moduleEnd } from "./unreturned.ts";
 
 const { isNaN } = Number;
@@ -34,6 +35,7 @@ export interface EmptyResult {
 /** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
 export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): Emptied | null {
   const { run, text } = result;
+  if (hint.hint === "absent") return absentCredential(text, run);
   if (hint.hint === "digits") return joinedDigits(text, value, run);
   const hints = result.hints();
   if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
@@ -48,7 +50,8 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
   }
   if (hint.hint === "jsonText" && value === "{}") return unawaitedHint(hints) ?? hint;
   if (hint.hint !== "undefinedText") return hint;
-  const better = unawaitedHint(hints) ?? absentResult(text, run, "text") ?? lackingHint(hints);
+  const better =
+    unawaitedHint(hints) ?? textBodyResult(text, run) ?? absentResult(text, run, "text") ?? lackingHint(hints);
   if (better) return better;
   if (hints.nothing === "environment") return { hint: "environment", path: "" };
   return hints.joinsTexts ? hint : null;
@@ -60,7 +63,8 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (value === true) return printedTrue(text);
   const hints = result.hints();
   // Only some of its members are undefined, which may be on purpose.
-  if (isPartOnly(value)) return unawaitedHint(hints) ?? absentMember(text, run) ?? lackingHint(hints);
+  if (isPartOnly(value))
+    return unawaitedHint(hints) ?? textBodyResult(text, run) ?? absentMember(text, run) ?? lackingHint(hints);
   const isNothing = value === undefined || value === null || isNaN(value);
   // The run has reported these.
   if (shape === null && parsed?.hint) return null;
@@ -74,6 +78,8 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (unawaited) return unawaited;
   const ofContext = value === undefined && member?.ofContext ? contextMember(member, run) : null;
   if (ofContext) return ofContext;
+  const ofText = value === undefined || hasMembers(value) ? textBodyResult(text, run) : null;
+  if (ofText) return ofText;
   const absent = isNothing
     ? absentResult(text, run, value === undefined || value === null ? "nothing" : "number")
     : hasMembers(value)

@@ -9,6 +9,7 @@ import type { Shape } from "./shapes/shape.ts";
 import { sourceHint } from "./source-hints.ts";
 import { stdinHint } from "./stdin-hints.ts";
 import { fileNameHint } from "./syntax-hints.ts";
+import { textBodyHint } from "./text-body.ts";
 
 /**
  * Returns what the author of code should do about an error. The first hint that applies is the most specific.
@@ -25,6 +26,7 @@ export function hintOfFault(
   shape: Pick<Shape, "hintOf"> | null,
 ): string | undefined {
   return (
+    textBodyHint(main, located, run) ??
     absentHint(main, located, run) ??
     promiseHint(main, located) ??
     stdinHint(main, fault) ??

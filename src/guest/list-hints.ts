@@ -5,6 +5,7 @@ import { nearMember } from "./misspelt.ts";
 import type { Run } from "./run.ts";
 import { returnsNothing } from "./silent-call.ts";
 import { NO_DATA, parameterOf } from "./source-hints.ts";
+import { textBodyText } from "./text-body.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -71,7 +72,7 @@ function ofRequest(text: string, what: string, run: Run): string | undefined {
   if (what === "context.data" && Array.isArray(body))
     return "context.data has the query and the members of an object: the list that was sent is context.body.";
   if (typeof body !== "string" || !read || !/^(?:body|data)$/.test(read.source)) return undefined;
-  return `context.body is a text, so it has no ${read.name}: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).`;
+  return textBodyText(read.name, run);
 }
 
 /** The first parameter of a function that is the code, if it takes its members. */

@@ -1,6 +1,7 @@
 import { types } from "node:util";
 
-import { emptiedIn, losesMember } from "./emptied.ts";
+import { isRefusal } from "./absent-hints.ts";
+import { type Emptied, emptiedIn, losesMember } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
@@ -13,6 +14,9 @@ import { isStreamed, stream, streamResponse } from "./stream-response.ts";
 const MAX_RESULT_BYTES = Number(process.argv[2] ?? 6_291_456);
 /** UTF-8 needs at most three bytes for one unit of a JavaScript string. */
 const MAX_BYTES_PER_UNIT = 3;
+
+/** Asks for the credential that the run does not have. */
+const CREDENTIAL: Emptied = { hint: "absent", path: "" };
 
 const { stringify } = JSON;
 const { getPrototypeOf } = Object;
@@ -62,6 +66,10 @@ function deliver(run: Run, value: unknown): void {
       if (hint) run.reportHint(hint.hint, hint.path);
     } else if (isEmpty(json) || losesMember(value)) {
       const hint = run.code.emptyHint(value, run);
+      if (hint) run.reportHint(hint.hint, hint.path);
+      else reportAsyncCallback(run);
+    } else if (isRefusal(json)) {
+      const hint = run.code.betterHint(CREDENTIAL, value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
       else reportAsyncCallback(run);
     } else reportAsyncCallback(run);

@@ -7,6 +7,7 @@ import { nameHint } from "./name-hints.ts";
 import { nearName } from "./near-name.ts";
 import { runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
+import { textBodyText } from "./text-body.ts";
 
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -174,7 +175,7 @@ function ofMissing(text: string, { message }: ErrorMessage, before: string, run:
   if (what === null) return `The value in front of .${member} is ${is}: test it first, or write ?.${member}.`;
   const [, of, lost] = contexts === null ? [] : (/^([\w$]+)\.(?:body|data)\.([\w$]+)$/.exec(what) ?? []);
   if (of !== undefined && lost !== undefined && contexts!.includes(of)) {
-    return `context.body is a text, so it has no ${lost}: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).`;
+    return textBodyText(lost, run);
   }
   const data = dataHint(what) ?? (is === "undefined" ? noMemberHint(text, what) : undefined);
   if (data !== undefined) return data;

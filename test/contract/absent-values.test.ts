@@ -82,6 +82,39 @@ describe("an error whose cause is a value that the run does not have", () => {
   }
 });
 
+describe("a request that a server refuses because of a value that the run does not have", () => {
+  const HEADER = "const h = { Authorization: `Bearer ${process.env.KEY}` };";
+  const THROW = "const r = { status: 403 };\nif (h) throw new Error(`HTTP ${r.status}`)";
+  const rows: readonly [code: string, hint: RegExp | null][] = [
+    [`${HEADER} ${THROW}`, ENV],
+    [`const KEY = process.env.KEY; const h = { Authorization: \`Bearer \${KEY}\` }; ${THROW}`, ENV],
+    [`const KEY = process.env.KEY;\nexport default () => { const h = { "x-api-key": KEY }; ${THROW} }`, ENV],
+    [`export default ({ secrets }) => { const h = { Authorization: secrets.KEY }; ${THROW} }`, SECRET],
+    ["const h = context.secrets.KEY; throw new Error('Request failed with status code 401')", SECRET],
+    ["const h = process.env.KEY; throw new Error('Unauthorized')", ENV],
+    [`${HEADER} return { status: h ? 401 : 200 }`, ENV],
+    [`${HEADER} return h ? 403 : 200`, ENV],
+    [`${HEADER} return { message: h ? "Bad credentials" : "" }`, ENV],
+    ["return { auth: `Bearer ${process.env.KEY}` }", ENV],
+    ["const h = context.query.key; throw new Error('HTTP 403')", null],
+    ["const h = process.env.REGION; throw new Error('HTTP 403')", null],
+    [`${HEADER} throw new Error('HTTP 500')`, null],
+    [`${HEADER} throw new Error('got 403 rows')`, null],
+    [`const h = process.env.KEY ?? "none"; throw new Error('HTTP 403')`, null],
+    ["throw new Error('HTTP 403')", null],
+    [`${HEADER} return { total: h ? 403 : 1 }`, null],
+    [`${HEADER} return { status: h ? 200 : 1 }`, null],
+    ["return { auth: 'Bearer undefined' }", null],
+  ];
+  for (const [code, hint] of rows) {
+    it(`${hint === null ? "has no hint" : "has a hint"}: ${code}`, async () => {
+      const found = await hintOf(code);
+      if (hint === null) assert.equal(found, null);
+      else assert.match(found ?? "(no hint)", hint);
+    });
+  }
+});
+
 describe("a result that is empty because of a value that the run does not have", () => {
   const rows: readonly [code: string, hint: RegExp | null][] = [
     ["const { KEY } = process.env; return { key: KEY }", ENV],

@@ -512,9 +512,13 @@ describe("a body that is a text", () => {
     [
       "export default (context) => context.body.user.name",
       '{"n":1}',
-      /^context\.body is a text, so it has no user: send/,
+      /^context\.body is a text, because it came as text\/plain, so it has no user: send/,
     ],
-    ["(c) => c.body.items.length", '{"items":[1]}', /^context\.body is a text, so it has no items: send/],
+    [
+      "(c) => c.body.items.length",
+      '{"items":[1]}',
+      /^context\.body is a text, because it came as text\/plain, so it has no items: send/,
+    ],
     ["(c) => { const r = { body: {} }; return r.body.items.length }", '{"n":1}', /^r\.body\.items is undefined here/],
     ["export default (context) => context.data.n", "hello", /no member n: check its name/],
     ["export default (context) => context.body.length", "", /The request has no data/],
