@@ -35,8 +35,9 @@ const A_COMMA = 2;
  * Does what `JSON.parse` does, in steps of some milliseconds. V8 takes more than a second for some texts of four megabytes, and all other
  * runs in the guest would wait.
  *
- * A step cuts the text at a comma, if possible between the values of a list that is open. V8 parses what is complete in a piece, and lists and objects that continue after it are
- * put together here. The piece of a long text without commas, such as one value, has no bound.
+ * A step cuts the text at a comma, if possible between the values of a list that is open. V8 parses what is complete in a piece, and
+ * lists and objects that continue after it are put together here. The piece of a long text without commas, such as one value, has no
+ * bound.
  */
 export class JsonPieces {
   readonly #text: string;
