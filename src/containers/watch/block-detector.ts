@@ -12,7 +12,8 @@ const SLOW_MS = 100;
 /**
  * What a guest may use, before the service lowers its share, since a sample before it fell silent. On a full machine a guest
  * that wants a millisecond is silent for longer than `SLOW_MS`, and would wait for seconds after all others. A guest that
- * computes has used this much soon.
+ * computes has used this much soon. A main thread that sleeps may wait for a thread of V8, such as its collector of garbage, which
+ * would otherwise wait after all other guests, until the guest counts as blocked.
  */
 const SPARED_MS = 25;
 /** A guest may be innocent if the machine kept it waiting for more than this part of the time. */
@@ -52,15 +53,15 @@ export class BlockDetector {
   }
 
   /**
-   * When the next sample is due. A guest that has a turn, or keeps its share, is sampled at each tick: that ends when it has
-   * burned enough.
+   * When the next sample is due. A guest that runs and has a turn, or keeps its share, is sampled at each tick: that ends when it
+   * has burned enough.
    */
   dueMs(state: StallState | null, { warm, priority, heartbeat: { pingedMs } }: GuestFacts): number {
     // A start has a separate limit, and on a busy machine takes most of it.
     if (pingedMs === null || !warm) return NEVER_DUE;
     const { blockMs } = this.#limits;
     if (state?.pingedMs !== pingedMs) return pingedMs + Math.min(SLOW_MS, blockMs / 4);
-    if (priority !== "low") return state.lastMs;
+    if (priority !== "low" && !state.isAsleep) return state.lastMs;
     const limitMs = pingedMs + blockMs;
     const nextMs = state.lastMs + SAMPLE_MS;
     return state.lastMs < limitMs ? Math.min(nextMs, limitMs) : nextMs;
@@ -70,7 +71,7 @@ export class BlockDetector {
   isUrgent(state: StallState | null, { priority }: GuestFacts, nowMs: number): boolean {
     if (!state) return false;
     const limitMs = state.pingedMs + this.#limits.blockMs;
-    return priority !== "low" || (state.lastMs < limitMs && nowMs >= limitMs);
+    return (priority !== "low" && !state.isAsleep) || (state.lastMs < limitMs && nowMs >= limitMs);
   }
 
   /**
@@ -86,10 +87,10 @@ export class BlockDetector {
     const { atMs, cpuMs, processCpuMs } = sample;
     const isAsleep = SLEEPS.has(sample.state);
     const isFirst = state?.pingedMs !== pingedMs;
-    const usedBeforeMs = isFirst ? lastUsedMs : state.usedBeforeMs;
-    const isSpared = !isAsleep && usedBeforeMs !== null && processCpuMs - usedBeforeMs < SPARED_MS;
+    const usedBeforeMs = isFirst ? (lastUsedMs ?? (isAsleep ? processCpuMs : null)) : state.usedBeforeMs;
+    const isSpared = usedBeforeMs !== null && processCpuMs - usedBeforeMs < SPARED_MS;
     if (isFirst) {
-      const none = { samples: 0, asleep: 0, isAsleep: false, burnedMs: 0, turnMs: 0 };
+      const none = { samples: 0, asleep: 0, isAsleep, burnedMs: 0, turnMs: 0 };
       return { pingedMs, first: { atMs, cpuMs }, lastMs: atMs, usedBeforeMs, isSpared, ...none };
     }
     return {

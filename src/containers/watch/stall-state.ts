@@ -6,7 +6,7 @@ export interface StallState {
   readonly first: { readonly atMs: number; readonly cpuMs: number };
   /** What all of its threads had used before it fell silent; null if no sample had shown that. */
   readonly usedBeforeMs: number | null;
-  /** Whether it keeps its share: it is runnable, and what it has used since then is no more than a short run uses. */
+  /** Whether it keeps its share: what it has used since then is no more than a short run uses. */
   readonly isSpared: boolean;
   /** When the last sample was taken. */
   readonly lastMs: number;

@@ -240,7 +240,11 @@ describe("a guest that owes an answer", () => {
       ],
       500,
     );
-    const after = detector.afterSample(before, sampleAt(PINGED_MS + 3_000, { cpuMs: 1_800 }), PINGED_MS + 2_000);
+    const after = detector.afterSample(
+      before,
+      sampleAt(PINGED_MS + 3_000, { state: "R", cpuMs: 1_800 }),
+      PINGED_MS + 2_000,
+    );
     assert.deepEqual(after, {
       ...{ pingedMs: PINGED_MS + 2_000, first: { atMs: PINGED_MS + 3_000, cpuMs: 1_800 }, lastMs: PINGED_MS + 3_000 },
       ...{ usedBeforeMs: null, isSpared: false },
@@ -266,6 +270,12 @@ describe("the next sample of a guest that owes an answer", () => {
     { what: "100 ms after the last", state: once, dueMs: 250 },
     { what: "at the limit if that comes before", state: late, dueMs: 2_000 },
     { what: "100 ms after the last behind the limit", state: beyond, dueMs: 2_110 },
+    {
+      what: "100 ms after the last if it sleeps and keeps its share",
+      state: { ...once, isAsleep: true },
+      guest: { priority: "high" },
+      dueMs: 250,
+    },
     { what: "at once in a turn", state: once, guest: { priority: "normal" }, dueMs: 150 },
     { what: "never while the guest starts", state: null, guest: { warm: false }, dueMs: Infinity },
     { what: "never without a ping", state: null, guest: { heartbeat: { pingedMs: null } }, dueMs: Infinity },

@@ -37,7 +37,7 @@ describe("one tick", () => {
 
   it("takes one sample of a guest that is due for all judges", async () => {
     const hand = new HandMonitor(HELD);
-    const made = hand.add();
+    const made = hand.add({ status: { ...IDLE, state: "R" } });
     made.heartbeat.ping(hand.nowMs);
     // The first sample after a ping, for hogs and for limits are all due now.
     await hand.tick(150);
@@ -130,15 +130,32 @@ describe("guests that all want the processor and owe an answer", () => {
     assert.notEqual(quiet!.priority, "high", "it is as the others now");
   });
 
-  it("lose their share at their first sample if they have used more since the one before, or sleep", async () => {
+  it("lose their share at their first sample if they have used more since the one before", async () => {
     const hand = new HandMonitor(HELD, { processors: 1 });
     const [burns, sleeps] = [hand.add({ status: RUNS }), hand.add({ status: RUNS })];
     await hand.tick();
     for (const each of [burns, sleeps]) each.heartbeat.ping(hand.nowMs);
     burns.status = { ...RUNS, processCpuMs: 90 };
-    sleeps.status = { ...RUNS, state: "S" };
+    sleeps.status = { ...RUNS, state: "S", processCpuMs: 90 };
     await hand.tick(100);
     assert.equal(priorities([burns, sleeps]), "low low");
+  });
+
+  it("keep their share while their main thread sleeps, until their other threads have used more than a short run", async () => {
+    const hand = new HandMonitor(HELD, { processors: 1 });
+    const sleeps = hand.add({ status: { ...RUNS, state: "S", processCpuMs: 40 } });
+    sleeps.heartbeat.ping(hand.nowMs);
+    await hand.tick(100);
+    assert.equal(priorities([sleeps]), "high");
+    sleeps.status = { ...RUNS, state: "S", processCpuMs: 64 };
+    await hand.tick(100);
+    await hand.tick();
+    assert.equal(priorities([sleeps]), "high");
+    sleeps.status = { ...RUNS, state: "S", processCpuMs: 65 };
+    await hand.tick(100);
+    // Priorities change in the tick after a sample.
+    await hand.tick();
+    assert.equal(priorities([sleeps]), "low");
   });
 
   it("are not blocked before they have burned enough, however long their turns have lasted", async () => {
