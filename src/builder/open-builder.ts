@@ -3,6 +3,7 @@ import { Problem } from "../errors.ts";
 import type { BuildOrder, Builder, Built, Rejection, Text } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import { popularNear } from "../wire/popular-packages.ts";
 import { executeOrder } from "./build-guests.ts";
 import { loadText } from "./load-text.ts";
 import { dishonest, lockOf } from "./lock-of.ts";
@@ -131,7 +132,15 @@ function wholeOf(bytes: Buffer): Whole {
   if (!head) throw dishonest();
   if (head.is !== "failed") return { head, rest: bytes.subarray(end + 1) };
   const { code, detail, hint } = head;
-  throw new Problem(code, shown(detail), hint === null ? {} : { hint: shown(hint) });
+  const better = hint === null ? misspelt(detail) : shown(hint);
+  throw new Problem(code, shown(detail), better === null ? {} : { hint: better });
+}
+
+/** Returns the hint for a package that the registry does not have, and whose name resembles one that is imported often; or null. */
+function misspelt(detail: string): string | null {
+  const name = /^the package (\S{1,214}) does not exist at the registry$/.exec(detail)?.[1];
+  const near = name === undefined ? null : popularNear(name);
+  return near === null ? null : `Did you mean ${near}?`;
 }
 
 /** Splits what follows the head of transformed texts. @throws {Problem} if it has another length. */

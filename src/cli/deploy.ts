@@ -102,7 +102,7 @@ function end(json: boolean, container: string, tasks: readonly Applied[]): void 
 
 function sayNext(container: string, applied: readonly Applied[]): void {
   const done = applied.filter(({ action, error }) => action !== "keep" && !error);
-  const first = done[0] ?? applied[0];
+  const first = done[0] ?? applied.find(({ error }) => !error);
   if (done.length === 0 && applied.every(({ error }) => !error)) say("everything is deployed already");
   if (first) say(`next: caisson run --task ${first.name} --container ${container}, caisson logs ${container} -f`);
 }

@@ -190,9 +190,19 @@ export function colour(input: string): string {
 export function hostPorts(texts: readonly string[]): HostPort[] {
   return texts.map((input) => {
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s/]+)):(\d+)$/.exec(input.trim());
-    if (!match) throw new TypeError(`${JSON.stringify(input)} is not host:port`);
+    if (!match) throw new TypeError(`${JSON.stringify(input)} is not host:port${hostPortHint(input.trim())}`);
     return { host: (match[1] ?? match[2])!, port: integer(1, 65_535)(match[3]!) };
   });
+}
+
+/** Returns what to write instead of a URL, or of a host without a port. */
+function hostPortHint(input: string): string {
+  const url = /^(https?):\/\/([^/?#]+)/i.exec(input);
+  if (url) {
+    const port = url[1]!.toLowerCase() === "https" ? 443 : 80;
+    return `; write ${/:\d+$/.test(url[2]!) ? url[2] : `${url[2]}:${port}`}`;
+  }
+  return /^[a-z0-9.-]+$/i.test(input) ? `; write ${input}:443 for HTTPS` : "";
 }
 
 export function ports(texts: readonly string[]): number[] {

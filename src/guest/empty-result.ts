@@ -9,6 +9,7 @@ import type { Emptied } from "./emptied.ts";
 import type { EmptyHints } from "./empty-hints.ts";
 import { mainCall } from "./main-call.ts";
 import { nearMember } from "./misspelt.ts";
+import { printedThen } from "./printed-then.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
 import type { SilentCall } from "./silent-call.ts";
@@ -92,6 +93,8 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (hint) return { hint, path: "" };
   const called = value === undefined ? callbackCall(text, null) : null;
   if (called) return called;
+  const chained = value === undefined ? printedThen(text) : null;
+  if (chained) return chained;
   const main = shape === null && value === undefined ? mainCall(text) : null;
   if (main) return main;
   const inPlace = shape === null && value === undefined ? hints.missing() : null;

@@ -50,7 +50,7 @@ export function textBodyText(name: string, run: Run): string {
   const type = TYPE.exec(headers["content-type"] ?? "")?.[0];
   const came = type === undefined || /json/i.test(type) ? "" : `, because it came as ${type}`;
   const how = typeof body === "string" && came !== "" ? "" : ", in an envelope as an object in data";
-  return `context.body is a text${came}, so it has no ${name}: send JSON with Content-Type: application/json${how}, or read JSON.parse(context.body).`;
+  return `context.body is a text${came}, so it has no ${name}: send JSON with Content-Type: application/json${how}, or parse the text with JSON.parse.`;
 }
 
 /** Returns the reads of members of a body that is a text, and that no text and no query has. */

@@ -426,7 +426,13 @@ describe("a set that cannot be built", () => {
     await refused(orderOf({ data: "1" }), "packages_failed", /the package data has no module with its own name/);
     await refused(orderOf({ git: "1" }), "packages_failed", /git@1\.0\.0 depends on "leaf" as "git\+ssh/);
     await refused(orderOf({ wide: "1" }), "packages_too_large", /more than 10 MiB of code/);
-    await refused(orderOf({ nowhere: "1" }), "packages_not_found", /the package nowhere does not exist/);
+    await refused(orderOf({ nowhere: "1" }), "packages_not_found", /the package nowhere does not exist/, /^$/);
+    await refused(
+      orderOf({ axois: "1" }),
+      "packages_not_found",
+      /the package axois does not/,
+      /^Did you mean axios\?$/,
+    );
     await refused(
       orderOf({ leaf: "^9" }),
       "packages_not_found",

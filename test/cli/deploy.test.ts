@@ -142,6 +142,15 @@ describe("caisson deploy", () => {
     await write("tasks/order.ts", "export default () => 1;\n");
   });
 
+  it("names no next command if no task was deployed", async () => {
+    await write("broken/caisson.json", JSON.stringify({ container: "acme" }));
+    await write("broken/tasks/bad.js", "const = 1\n");
+    const { code, stderr } = await caisson(["deploy", "broken"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /bad \(.*tasks\/bad\.js\) was not deployed/);
+    assert.doesNotMatch(stderr, /next:/);
+  });
+
   it("keeps tasks that have no file, and deletes them with --prune", async () => {
     await rm(path.join(folder, "tasks/zero.js"));
     const kept = await caisson(["deploy"]);

@@ -36,3 +36,18 @@ describe("a key of the file of settings", () => {
     assert.throws(() => read({ "query-key": true }), /the key "query-key", which is not a setting/);
   });
 });
+
+describe("a host with its port", () => {
+  const answers: [string, RegExp][] = [
+    ["http://db.internal", /"http:\/\/db\.internal" is not host:port; write db\.internal:80$/],
+    ["https://api.example/v1", /; write api\.example:443$/],
+    ["http://db.internal:5432/x", /; write db\.internal:5432$/],
+    ["db.internal", /; write db\.internal:443 for HTTPS$/],
+    ["db:x", /"db:x" is not host:port$/],
+  ];
+  for (const [input, message] of answers) {
+    it(`is suggested for ${input}`, () => {
+      assert.throws(() => read({ egressAllow: [input] }), { message });
+    });
+  }
+});

@@ -151,6 +151,8 @@ const OTHER = {
   loneReturn:
     "A line ends after return, so the function returns nothing. Begin the value, or its opening bracket, in the line of return.",
   argv: "A task has no arguments of a command line in process.argv: its input comes with the request, in context.query and context.body.",
+  printedThen:
+    "The last function in then prints its value and returns nothing, so the result is null: return the value in it instead.",
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
