@@ -7,7 +7,7 @@ import { LineShare } from "./line-share.ts";
 import { type LogLosses, LogOutput } from "./log-output.ts";
 
 const REFUSALS_PER_MINUTE = 10;
-const FAILURES_PER_MINUTE = 120;
+const FAILURES_PER_MINUTE = 1_000;
 /** The most characters of a task's text in a line. The record of the run has more. */
 const MOST_CHARACTERS = 1_024;
 const ALL = "all";

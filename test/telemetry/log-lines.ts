@@ -22,11 +22,11 @@ switch (what) {
     log.run("family-1", { ...names, run: "r-3" }, "192.0.2.7", new TypeError("a defect"));
     break;
   case "many-failures":
-    for (let at = 0; at < 121; at++)
+    for (let at = 0; at < 1_001; at++)
       log.run("family-1", { ...names, run: `r-${at}` }, "192.0.2.7", new Problem("task_threw", "x".repeat(9_000)));
-    log.run("family-2", { ...names, run: "r-121" }, "192.0.2.7", new Problem("task_threw", "\u009b2J\u2028"));
-    log.run("family-1", { ...names, run: "r-122" }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
-    log.lateError("family-1", { ...names, run: "r-123" }, new Problem("task_threw", "late"), false);
+    log.run("family-2", { ...names, run: "r-1001" }, "192.0.2.7", new Problem("task_threw", "\u009b2J\u2028"));
+    log.run("family-1", { ...names, run: "r-1002" }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
+    log.lateError("family-1", { ...names, run: "r-1003" }, new Problem("task_threw", "late"), false);
     break;
   case "refusals": {
     const limited = new Problem("token_limited", "of the limits");

@@ -12,6 +12,7 @@ function lines(level: string, what: string): Record<string, unknown>[] {
     ["--disable-warning=ExperimentalWarning", LOG_LINES, level, what],
     {
       encoding: "utf8",
+      maxBuffer: 16 * 2 ** 20,
     },
   );
   assert.equal(`${status} ${stdout}`, "0 ", stderr);
@@ -58,22 +59,22 @@ it("at the level error, only failures of the service are logged, and not failure
   );
 });
 
-it("failed runs of a family have 120 lines a minute at info and short texts, and faults of the service all lines", () => {
+it("failed runs of a family have 1,000 lines a minute at info and short texts, and faults of the service all lines", () => {
   const written = lines("info", "many-failures");
-  const first = Array.from({ length: 120 }, (_, at) => `r-${at}`);
+  const first = Array.from({ length: 1_000 }, (_, at) => `r-${at}`);
   assert.deepEqual(
     written.map(({ run }) => run),
-    [...first, "r-121", "r-122"],
+    [...first, "r-1001", "r-1002"],
   );
   assert.equal(String(written[0]!["msg"]).length, 1_027);
-  assert.equal(runsOf("many-failures", "debug").length, 124);
+  assert.equal(runsOf("many-failures", "debug").length, 1_004);
 });
 
 it("characters that control a terminal are escaped", () => {
   const { stderr } = spawnSync(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", LOG_LINES, "info", "many-failures"],
-    { encoding: "utf8" },
+    { encoding: "utf8", maxBuffer: 16 * 2 ** 20 },
   );
   assert.ok(stderr.includes(String.raw`"msg":"\u009b2J\u2028"`));
 });
