@@ -169,11 +169,12 @@ const OUTDATED = -2;
  * Changes a member, and removes members whose time has passed by the clock of Redis and by the clock of the node. A
  * single clock that is set ahead would remove revocations of tokens that are valid after the clock is corrected.
  *
- * Numbers are microseconds of the time of Redis, or higher, so that all nodes process the numbers of a Redis that has
- * lost its data. A number above 2^52 is no number of this script, and is not continued: above 2^53 the next one would be the same,
- * and no node would receive another change. With a condition, the value must be the same as the given one, or there must be none. Returns 1 if the
- * value changed, 0 if it was equal, -1 if the command came too late, -2 if the condition does not hold, and the time of
- * Redis.
+ * Numbers are microseconds of the time of Redis, or higher, so that all nodes process the numbers of a Redis that has lost its
+ * data. A number above 2^52 is no number of this script, and is not continued: above 2^53 the next one would be the same, and no
+ * node would receive another change.
+ *
+ * With a condition, the value must be the same as the given one, or there must be none. Returns 1 if the value changed, 0 if it was
+ * equal, -1 if the command came too late, -2 if the condition does not hold, and the time of Redis.
  */
 const PUBLISH = redisScript(`
 local farthest = 2 ^ 52
