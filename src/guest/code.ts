@@ -249,7 +249,7 @@ export class Code {
   #answer(run: Run, result: unknown): void {
     if (run.isPreflight) return run.result("null");
     const { hint, unreturned } = this.#parsed!;
-    if (hint) run.reportHint(hint, "");
+    if (hint) run.reportHint(hint.hint, hint.path);
     else if (result === undefined) {
       const line = unreturned?.() ?? null;
       const silent = line === null ? null : this.#hints().silentCall();

@@ -1,9 +1,9 @@
 import type { CodeMessage } from "../wire/code-message.ts";
-import type { ResultHint } from "../wire/result-hints.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { packagesOfCode } from "./code-packages.ts";
 import { countText } from "./compilation-flags.ts";
-import { isEnvelope } from "./envelope-text.ts";
+import type { Emptied } from "./emptied.ts";
+import { envelopeHint } from "./envelope-text.ts";
 import { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
 import { grammarHint } from "./grammar-hints.ts";
@@ -43,7 +43,7 @@ export interface ParsedCode {
   /** Returns the line of a body's last statement, if the body prints a value there and returns none; absent for any other text. */
   readonly printed?: () => number | null;
   /** What is probably wrong with the text, although it parses. */
-  readonly hint?: ResultHint;
+  readonly hint?: Emptied;
   /** Whether the text is given the context of the run. */
   readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
@@ -55,6 +55,7 @@ export interface ParsedCode {
   readonly parse: () => unknown;
 }
 
+const COMMENTS: Emptied = { hint: "comments", path: "" };
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
 
 /**
@@ -97,12 +98,13 @@ function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCod
     noteStart(codeId, text, triviaLength(text));
     // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
     const code = codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
-    return isEnvelope(text) ? Object.assign(code, { hint: "envelope" as const }) : code;
+    const hint = envelopeHint(text);
+    return hint ? Object.assign(code, { hint }) : code;
   }
   const body = parseBody(text, url);
   if (isCompiled(body)) {
     const code = codeOfStatements(codeId, body.text, body, { url, lastValue, map: null });
-    return isTrivia(text) ? Object.assign(code, { hint: "comments" as const }) : code;
+    return isTrivia(text) ? Object.assign(code, { hint: COMMENTS }) : code;
   }
   if (!mayBeModule(body)) return body;
   const failure = checkModule(text);

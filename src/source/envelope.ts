@@ -4,6 +4,7 @@ import { Problem } from "../errors.ts";
 import { meant } from "../members.ts";
 import { rangesMember } from "../packages/member.ts";
 import type { Ranges } from "../packages/names.ts";
+import { ENVELOPE_MEMBERS, ENVELOPE_SYNONYMS, TASK_MEMBERS } from "../wire/envelope-names.ts";
 import { BAD_SPECIFIER, isSpecifier } from "../wire/specifiers.ts";
 import { EnvelopeMembers } from "./envelope-members.ts";
 import { jsonMistake } from "./json-mistakes.ts";
@@ -57,7 +58,7 @@ export async function readEnvelope(
   }
   const hint = `${hintFor(optionNames)}${Object.hasOwn(members.value, "code") ? "" : DATA}`;
   const [value, options] = split(members.value, optionNames);
-  const known = [...MEMBERS, ...optionNames];
+  const known = [...ENVELOPE_MEMBERS, ...optionNames];
   const result = ENVELOPE.safeParse(value);
   const faults = result.success ? [] : result.error.issues.flatMap((issue) => faultsOf(issue, known));
   // A misspelled name of code is the better reason than the missing code.
@@ -142,19 +143,6 @@ export const ENVELOPE: z.ZodType<EnvelopeObject> = z.strictObject({
   packages: rangesMember.exactOptional(),
 });
 
-const MEMBERS = ["code", "data", "modules", "packages"];
-/** The names that other services have for the members. */
-const SYNONYMS: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries({
-    code: ["source", "script", "js", "text", "content", "program"],
-    data: ["body", "input", "payload", "args", "arguments", "params", "context", "event", "variables"],
-    modules: ["files", "imports"],
-    packages: ["dependencies", "npm", "libraries"],
-  }).flatMap(([member, names]) => names.map((name) => [name, member] as const)),
-);
-
-/** What the code of a task or a token receives, and no other code. */
-const OF_TASKS: ReadonlySet<string> = new Set(["secrets", "secret", "env", "environment", "net", "limits", "fresh"]);
 const TASK_MEMBER =
   "; PUT /api/tasks/{container}/{name} sets secrets, params, net, limits and fresh for a task, and POST /api/tokens for a token";
 const TIMEOUT = "; POST /api/runs/{container} takes a timeout";
@@ -164,9 +152,12 @@ function faultsOf(issue: z.core.$ZodIssue, known: readonly string[]): Violation[
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => {
       if (key === "timeout") return { detail: `is not a member of the envelope${TIMEOUT}`, pointer: pointer([key]) };
-      if (OF_TASKS.has(key))
+      if (TASK_MEMBERS.includes(key))
         return { detail: `is not a member of the envelope${TASK_MEMBER}`, pointer: pointer([key]) };
-      return { detail: `is not a member of the envelope${meant(key, known, SYNONYMS)}`, pointer: pointer([key]) };
+      return {
+        detail: `is not a member of the envelope${meant(key, known, ENVELOPE_SYNONYMS)}`,
+        pointer: pointer([key]),
+      };
     });
   }
   const detail = issue.code === "invalid_key" ? BAD_SPECIFIER : issue.message;

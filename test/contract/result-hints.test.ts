@@ -136,6 +136,44 @@ describe("an envelope that is not sent as JSON", () => {
   });
 });
 
+describe("JSON like an envelope that is not sent as JSON", () => {
+  const sent =
+    "The code is JSON like an envelope, so its result is that object: send it with Content-Type: application/json.";
+  const wrong: [body: string, fix: string][] = [
+    [
+      '{"code":"6*7","language":"javascript"}',
+      "language: leave it out. Code may be JavaScript or TypeScript, for the Node of the service.",
+    ],
+    ['{"code":"return context.data","input":{}}', "input: did you mean data?"],
+    ['{"code":"6*7","timeout":5}', "timeout: POST /api/runs/{container} takes it."],
+    [
+      '{"code":"6*7","secrets":{"A":"b"}}',
+      "secrets: a task or a token sets it, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
+    ],
+    ['{"script":"6*7"}', "script: did you mean code?"],
+  ];
+  for (const [body, fix] of wrong) {
+    it(`has a hint that names the wrong member: ${body}`, async () => {
+      const answer = await service.run("hint", body, {
+        headers: { "Content-Type": "application/x-www-form-urlencoded" },
+      });
+      assert.deepEqual([answer.status, answer.json()], [200, JSON.parse(body)]);
+      assert.equal(answer.headers["caisson-hint"], `${sent} An envelope has no member ${fix}`);
+    });
+  }
+
+  it("has no hint if it may be a result", async () => {
+    for (const other of [
+      '{"code":"DE","language":"de"}',
+      '{"code":"6*7","name":"x"}',
+      '{"text":"f()"}',
+      '{"script":1}',
+      '{"constructor":1,"code":"f()"}',
+    ])
+      assert.equal((await service.run("hint", other)).headers["caisson-hint"], undefined, other);
+  });
+});
+
 describe("a result that is sent, but is not what was meant", () => {
   const meant: [code: string, hint: RegExp][] = [
     ["// const a = 1; return a", /^The code has only comments\. .*--data-binary/],

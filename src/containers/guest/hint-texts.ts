@@ -1,4 +1,5 @@
 import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
+import { TASK_MEMBERS } from "../../wire/envelope-names.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
 
 /** Returns the hint for code that returned nothing, although its last statement has a value. */
@@ -96,9 +97,21 @@ const OF_NAMES = {
     `The code returned nothing, because nothing returns the value of ${name}(): put return before ${name}(), in line ${numberOf(line)}.`,
   digits: ([first = "", second = ""]: readonly string[]) =>
     `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
+  envelopeMember: ([name = "", meant]: readonly string[]) => {
+    const fix = meant === undefined ? `: ${withoutMember(name)}` : `: did you mean ${meant}?`;
+    return `The code is JSON like an envelope, so its result is that object: send it with Content-Type: application/json. An envelope has no member ${name}${fix}`;
+  },
   printed: ([line = ""]: readonly string[]) =>
     `The code returned nothing, and console writes to the log of the run only: put return with the value after line ${numberOf(line)}.`,
 } as const;
+
+/** Returns what to do about a member that no envelope has. */
+function withoutMember(name: string): string {
+  if (/^(?:query|timeout|file|maxResult)$/.test(name)) return "POST /api/runs/{container} takes it.";
+  return TASK_MEMBERS.includes(name)
+    ? "a task or a token sets it, in PUT /api/tasks/{container}/{name} or POST /api/tokens."
+    : "leave it out. Code may be JavaScript or TypeScript, for the Node of the service.";
+}
 
 /** Returns the number in a step of a path: a guest may send any text. */
 function numberOf(step: string): string {
