@@ -44,6 +44,12 @@ export function runOptions<Options extends RecordOptions>(options: Options): Opt
   return options;
 }
 
+/** Returns what stands for the code, and what to do. */
+function foundOf(source: unknown): string {
+  if (source instanceof Promise) return "a Promise: await it";
+  return typeof source === "function" ? 'a function: give its text, such as "() => 42"' : typeof source;
+}
+
 /** Returns the parameters of the request that runs something. */
 export function runRequest(container: string, source: Source, options: RecordOptions): ParametersOf<RunRoute> {
   runOptions(options);
@@ -54,7 +60,7 @@ export function runRequest(container: string, source: Source, options: RecordOpt
     );
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError(
-      `code must be a text, { task: "name" }, or null for a token with pinned code, not ${source instanceof Promise ? "a Promise: await it" : typeof source}`,
+      `code must be a text, { task: "name" }, or null for a token with pinned code, not ${foundOf(source)}`,
     );
   if (typeof options.timeout === "number" && !(options.timeout >= MIN_TIMEOUT_MS))
     throw new TypeError(

@@ -18,7 +18,26 @@ export type RunEvent<T = unknown> =
   | { readonly type: "record"; readonly record: AnsweredRunRecord };
 
 /** Runs code, and returns its events as they come. A caller that stops reading cancels the run. */
-export async function* streamRun<T>(
+export function streamRun<T>(
+  transport: Transport,
+  container: string,
+  source: Source,
+  options: RecordOptions,
+): AsyncGenerator<RunEvent<T>, void, undefined> {
+  const events = eventsOf<T>(transport, container, source, options);
+  // A program without types would read undefined, or only that the value is not iterable.
+  for (const name of OTHERS.split(" ")) Object.defineProperty(events, name, { get: refuse });
+  return Object.defineProperty(events, Symbol.iterator, { value: refuse });
+}
+
+/** What a result, an event and a stream of Node have. */
+const OTHERS = "value done result error record type status length on once addEventListener pipe getReader";
+
+const refuse = (): never => {
+  throw new TypeError("stream returns events: use for await (const event of caisson.stream(...))");
+};
+
+async function* eventsOf<T>(
   transport: Transport,
   container: string,
   source: Source,

@@ -248,7 +248,11 @@ describe("a request", () => {
     const circle: Record<string, unknown> = {};
     circle["circle"] = circle;
     const runs: [code: unknown, options: unknown, said: RegExp][] = [
-      [() => 1, {}, /code must be a text, \{ task: "name" \}, or null .*, not function$/],
+      [
+        () => 1,
+        {},
+        /code must be a text, \{ task: "name" \}, or null .*, not a function: give its text, such as "\(\) => 42"$/,
+      ],
       [{ name: "x" }, {}, /code must be a text, \{ task: "name" \}, or null/],
       [undefined, {}, /code must be a text, \{ task: "name" \}, or null/],
       ["1", { dat: 1 }, /there is no option dat; the options are data, query, /],
@@ -510,6 +514,16 @@ describe("record and stream", () => {
       if (event.type === "record") assert.equal(event.record.status, "ok");
     }
     assert.deepEqual(events, ["console", "result", "record"]);
+  });
+
+  it("name the loop that reads the events, for a program that reads them like a list or a result", async () => {
+    const message = "stream returns events: use for await (const event of caisson.stream(...))";
+    const stream = caisson.stream("demo", "1");
+    for (const name of ["value", "result", "status", "on"])
+      assert.throws(() => (stream as unknown as Record<string, unknown>)[name], { name: "TypeError", message });
+    assert.throws(() => [...(stream as unknown as Iterable<unknown>)], { name: "TypeError", message });
+    assert.match(inspect(stream), /AsyncGenerator/);
+    assert.equal((await collect(stream)).length, 2);
   });
 
   it("return the error of a run as an event, and throw if it is refused", async () => {
