@@ -47,6 +47,7 @@ const COMMANDS: readonly (readonly [request: RegExp, command: string])[] = [
   [/The answer to POST \/api\/tokens and GET \/api\/tokens contain it\./, "caisson tokens list prints it."],
   [/PUT \/api\/containers\/([\w.@{}-]+)/, "caisson limits set container $1"],
   [/GET \/api\/tokens\b/, "caisson tokens list"],
+  [/GET \/api\/containers\b/, "caisson containers list"],
 ];
 
 /** Returns a hint with commands instead of requests. */

@@ -3,13 +3,17 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { Caisson, CaissonError } from "../../client/src/index.ts";
 import type { Config } from "../config.ts";
 import { addExamples } from "./examples.ts";
-import { fail } from "./fail.ts";
-import { printableJson } from "./print/printable.ts";
+import { commandsIn, fail } from "./fail.ts";
+import { printableJson, printableLines } from "./print/printable.ts";
+import { say } from "./print/say.ts";
 import { addSettings, settingsOf } from "./settings.ts";
 import { chooseTarget, LOCAL_SETTINGS, type Target, type TargetRequest } from "./target/target.ts";
 
 /** The settings for the address of the service of this machine, and for its administrative token. */
 const SERVICE_SETTINGS = [...LOCAL_SETTINGS, "trustProxy", "insecureHttp"] as const;
+
+/** Different hints that one command prints. */
+const MAX_HINTS = 10;
 
 /** The flags of every command that talks to a service. */
 interface RemoteFlags {
@@ -27,6 +31,7 @@ export class Remote<Flags = object> {
   readonly #choose: () => Target;
   #target: Target | null = null;
   #caisson: Caisson | null = null;
+  readonly #hints = new Set<string>();
 
   constructor(command: Command, options: RemoteOptions = {}) {
     this.flags = command.opts() as Flags;
@@ -40,9 +45,21 @@ export class Remote<Flags = object> {
   }
 
   get caisson(): Caisson {
-    const { url, token, fetch } = this.target;
-    return (this.#caisson ??= new Caisson({ url, fetch, token: token ?? undefined }));
+    const { url, token } = this.target;
+    return (this.#caisson ??= new Caisson({ url, fetch: this.#fetch, token: token ?? undefined }));
   }
+
+  /** Prints the hints of the answers, such as for a name that is perhaps misspelt. Programs read the answers only. */
+  printHints(): void {
+    if (!this.json) for (const hint of this.#hints) say(...printableLines(commandsIn(hint)));
+  }
+
+  readonly #fetch: typeof fetch = async (input, init) => {
+    const answer = await this.target.fetch(input, init);
+    const hint = answer.headers.get("caisson-hint");
+    if (hint !== null && this.#hints.size < MAX_HINTS) this.#hints.add(hint);
+    return answer;
+  };
 
   /** Prints an answer: as JSON with `--json`, otherwise the text for readers. */
   readonly print = (answer: unknown, text: () => string): void => {
@@ -78,6 +95,7 @@ export function remote<Flags = object>(
     process.stdout.on("error", () => process.exit());
     try {
       await work(call, ...(command.processedArgs as string[]));
+      call.printHints();
     } catch (error) {
       fail(withHint(error, call));
     }

@@ -64,6 +64,18 @@ describe("caisson containers", () => {
     assert.deepEqual(listed.toSorted(), ["again", "demo"]);
   });
 
+  it("prints the hint of the service for a container that nothing uses", async () => {
+    const hint =
+      "caisson: The container acmee has no task, no policy and no guest now. Check its name: caisson containers list lists those in use.";
+    for (const verb of ["suspend", "restart"]) {
+      const { code, stderr } = await container(verb, "acmee");
+      assert.deepEqual([code, stderr.split("\n").includes(hint)], [0, true], stderr);
+      await container("resume", "acmee");
+    }
+    const { stderr } = await container("restart", "acmee", "--json");
+    assert.equal(stderr, "");
+  });
+
   it("reports what the service rejects, with exit code 2", async () => {
     const { code, stderr } = await container("resume", "a+b");
     assert.equal(code, 2);
