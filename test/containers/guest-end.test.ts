@@ -187,7 +187,7 @@ describe("the first cause of a guest's end", () => {
     const [done, failed] = [start(guest, "a"), start(guest, "b")];
     puppet.say(FROM_GUEST.result, done.id, "1");
     await done.ended;
-    guest.fail(failed.id, timeout);
+    guest.inFlight.fail(failed.id, timeout);
     guest.end(restarted, { id: done.id, cause: blocked });
     assert.deepEqual([done.events, failed.events], [["result 1"], ["task_timeout"]]);
   });

@@ -41,7 +41,7 @@ it("runs that only waited begin in another guest if abandoned runs have ended th
   const waiting = Array.from({ length: 70 }, (_, index) =>
     slot.whenArrived(({ guest }) => {
       const run = start(guest, "a");
-      if (index < 65) guest.abandon(run.id);
+      if (index < 65) guest.inFlight.abandon(run.id);
       return { guest, run };
     }),
   );

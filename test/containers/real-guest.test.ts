@@ -92,11 +92,11 @@ it("an aborted run receives the signal and its answer is dropped, and a retired 
   const other = start(guest, "await new Promise((end) => { globalThis.wake = end }); return 'woken'");
   const aborted = start(guest, code, () => JSON.stringify(context));
   await aborted.received("log 1 listens");
-  guest.abort(aborted.id, "deadline");
+  guest.inFlight.abort(aborted.id, "deadline");
   assert.equal(await other.outcome(), 'result "woken"');
   guest.retire();
   assert.equal(guest.ended, false);
-  guest.abandon(aborted.id);
+  guest.inFlight.abandon(aborted.id);
   await guest.process.exited;
   assert.deepEqual([guest.ended, aborted.events], [true, ["log 1 listens"]]);
 });

@@ -111,11 +111,11 @@ function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
   switch (what) {
     case 0:
       if (run.answers === 0) run.abandoned = true;
-      return guest.abandon(run.id);
+      return guest.inFlight.abandon(run.id);
     case 1:
       return guest.retire();
     case 2:
-      return guest.abort(run.id, "deadline");
+      return guest.inFlight.abort(run.id, "deadline");
     case 3:
       return guest.grant(run.id, 1_000);
     case 4:

@@ -4,7 +4,7 @@ import type { NetClaim } from "../../egress/restrict-policy.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Priority } from "../../sandbox/sandbox.ts";
 import { bytesFrame, textFrame } from "../../wire/frames.ts";
-import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
+import { TO_GUEST } from "../../wire/messages.ts";
 import { Heartbeat } from "../watch/heartbeat.ts";
 import { CodeTable, type Code } from "./code-table.ts";
 import { egressLink } from "./egress-link.ts";
@@ -15,27 +15,21 @@ import { GuestRun, type RunListener, type RunOptions } from "./guest-run.ts";
 import { Noise } from "./noise.ts";
 import type { CacheOf } from "./package-table.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
-import type { PastLogs } from "./run-log.ts";
-import type { RunTable } from "./run-table.ts";
-import { RunsInFlight } from "./runs-in-flight.ts";
+import { type RunningGuest, RunsInFlight } from "./runs-in-flight.ts";
 import { mayNeedTransform, transformRun, type TransformText } from "./transform-texts.ts";
 import { stalledProblem } from "./unanswered.ts";
 import { bodyTarget, Upload } from "./upload.ts";
 
 /** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
 const START_MS = 15_000;
-/** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
-const MAX_ABANDONED = 64;
-/** A guest that ends because of a cancelled run has lived for this long, so that a caller who cancels all the time uses few starts. */
-const LEAST_LIFE_MS = 5_000;
 /** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
 
 /** A guest as the service sees it: its start, the frames to it, and the one cause of its end. */
-export class Guest implements FrameTarget {
+export class Guest implements FrameTarget, RunningGuest {
   readonly process: GuestProcess;
   readonly limits: GuestLimits;
-  readonly inFlight: RunTable<GuestRun>;
+  readonly inFlight: RunsInFlight;
   readonly startedMs: number = performance.now();
   /** Whether it takes no new run, and ends after its runs in flight. */
   draining = false;
@@ -56,15 +50,11 @@ export class Guest implements FrameTarget {
   priority: Priority = "high";
   readonly heartbeat: Heartbeat = new Heartbeat();
   readonly noise: Noise = new Noise();
-  readonly past: PastLogs;
   readonly codes: CodeTable;
-  readonly #runs: RunsInFlight;
   readonly #connection: GuestConnection;
   readonly #egress: Egress;
   readonly #transformText: TransformText | null;
   #gateway: Gateway | null = null;
-  #abandoned = 0;
-  #hasCancelled = false;
   /** Runs while tasks may still react to a deadline. The guest does not end before it fires. */
   #grace: NodeJS.Timeout | null = null;
   readonly #warm: PromiseWithResolvers<void> = Promise.withResolvers();
@@ -83,9 +73,6 @@ export class Guest implements FrameTarget {
     this.limits = limits;
     this.#egress = egress;
     this.#transformText = transform;
-    this.#runs = new RunsInFlight(limits.wallMs, (id) => this.#left(id));
-    this.inFlight = this.#runs.table;
-    this.past = this.#runs.past;
     this.#connection = new GuestConnection(process.socket, limits.resultBytes, {
       frame: (type, id, payload) => receiveFrame(this, type, id, payload),
       taken: () => this.#gateway?.drained(),
@@ -95,6 +82,7 @@ export class Guest implements FrameTarget {
       },
       broken: this.#onProtocolError,
     });
+    this.inFlight = new RunsInFlight(this, this.#connection, limits.wallMs);
     this.codes = new CodeTable((frame, ...rest) => this.#connection.push(frame, ...rest), cacheOf);
     const exited = async (): Promise<void> => {
       const exit = await process.exited;
@@ -166,62 +154,6 @@ export class Guest implements FrameTarget {
     return id;
   }
 
-  abort(id: number, reason: AbortReason): void {
-    if (this.inFlight.get(id)) this.#connection.push(textFrame(TO_GUEST.abort, id, reason));
-  }
-
-  /**
-   * Gives up a run whose client has left. The task receives an abort, and its answer is ignored. It may continue
-   * nevertheless, so a guest with many abandoned runs is replaced.
-   */
-  abandon(id: number): void {
-    const guestRun = this.inFlight.get(id);
-    if (!guestRun) return;
-    this.abort(id, "gone");
-    if (guestRun.answered) return;
-    this.#runs.conclude(id, guestRun);
-    this.#countAbandoned();
-  }
-
-  /**
-   * Ends a run whose own timeout has passed. As after `abandon`, the task may continue, and the guest keeps taking runs:
-   * otherwise callers with short timeouts would make the service replace guests all the time.
-   */
-  giveUp(id: number, problem: Problem): void {
-    this.abort(id, "deadline");
-    this.#runs.fail(id, problem);
-    this.#countAbandoned();
-  }
-
-  /**
-   * Ends a run for its caller. As after `giveUp`, the guest keeps taking runs: a caller who cancels all the time must not end the runs of
-   * others, nor make them wait for other guests. Only the end of the guest stops code that keeps running. A guest that
-   * does not answer for its only run ends at once, and `endsIdle` describes how other code is stopped.
-   */
-  cancel(id: number, problem: Problem): void {
-    if (!this.inFlight.get(id)) return;
-    const nowMs = performance.now();
-    const isOld = nowMs - this.begunMs >= LEAST_LIFE_MS;
-    const isBlocked = this.inFlight.size === 1 && this.heartbeat.isOverdue(nowMs);
-    this.abort(id, "gone");
-    // The second abort also releases the work that the run passed to `waitUntil`: the service does not wait for it.
-    this.abort(id, "deadline");
-    this.#hasCancelled = true;
-    this.#runs.fail(id, problem);
-    if (isOld && isBlocked) this.retire();
-    else this.#countAbandoned();
-  }
-
-  /** Whether a run was cancelled and no other is in flight. If the guest keeps computing, it does so for a run that has ended. */
-  get endsIdle(): boolean {
-    const isOld = performance.now() - this.begunMs >= LEAST_LIFE_MS;
-    return this.#hasCancelled && isOld && this.inFlight.size === 0;
-  }
-
-  #countAbandoned(): void {
-    if (++this.#abandoned >= MAX_ABANDONED) this.retire();
-  }
-
   /** Allows the guest to send more bytes of a response body. */
   grant(id: number, bytes: number): void {
     const guestRun = this.inFlight.get(id);
@@ -231,8 +163,8 @@ export class Guest implements FrameTarget {
   }
 
   /** Returns the listeners of its runs in flight. */
-  listeners(): Generator<RunListener> {
-    return this.#runs.listeners();
+  *listeners(): Generator<RunListener> {
+    for (const [, { listener }] of this.inFlight) yield listener;
   }
 
   /** Whether it has spent its frame budget, so that the service does not read it. */
@@ -273,18 +205,13 @@ export class Guest implements FrameTarget {
    * guest lives for a short grace time, so that listeners of the abort signal can react.
    */
   expire(id: number, problem: Problem): void {
-    this.abort(id, "deadline");
+    this.inFlight.abort(id, "deadline");
     this.draining = true;
     this.#grace ??= setTimeout(() => {
       this.#grace = null;
       this.#endIfIdle();
     }, GRACE_MS);
-    this.#runs.fail(id, problem);
-  }
-
-  /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
-  fail(id: number, problem: Problem): void {
-    this.#runs.fail(id, problem);
+    this.inFlight.fail(id, problem);
   }
 
   /**
@@ -302,7 +229,7 @@ export class Guest implements FrameTarget {
     this.#connection.close();
     this.heartbeat.end();
     this.#gateway?.close();
-    for (const [id] of this.inFlight) this.#runs.fail(id, id === culprit?.id ? culprit.cause : cause);
+    for (const [id] of this.inFlight) this.inFlight.fail(id, id === culprit?.id ? culprit.cause : cause);
   }
 
   /** Stops what the guest executes. The caller must end the guest then. @returns the stack of it, as hostile text */
@@ -338,7 +265,7 @@ export class Guest implements FrameTarget {
 
   answerComplete(id: number, guestRun: GuestRun): void {
     this.answered++;
-    this.#runs.conclude(id, guestRun);
+    this.inFlight.conclude(id, guestRun);
   }
 
   failed(id: number, guestRun: GuestRun, problem: Problem, endsGuest: boolean): void {
@@ -349,7 +276,7 @@ export class Guest implements FrameTarget {
       this.crashedMs ??= performance.now();
     } else this.answered++;
     guestRun.listener.fault(problem);
-    this.#runs.conclude(id, guestRun);
+    this.inFlight.conclude(id, guestRun);
     if (endsGuest) this.retire();
   }
 
@@ -361,7 +288,7 @@ export class Guest implements FrameTarget {
     };
     void made.then(
       (answer) => settle(() => this.#connection.push(textFrame(TO_GUEST.transformed, id, JSON.stringify(answer)))),
-      (problem: Problem) => settle(() => this.giveUp(id, problem)),
+      (problem: Problem) => settle(() => this.inFlight.giveUp(id, problem)),
     );
   }
 
@@ -373,14 +300,11 @@ export class Guest implements FrameTarget {
     const hasOther = this.inFlight.size !== 1 || guestRun.upload?.isOpen === true;
     const mayHear = framesReceived !== this.#connection.sent || this.#gateway?.isIdle === false;
     if (hasOther || mayHear || guestRun.streaming || guestRun.transforming) return;
-    this.giveUp(id, stalledProblem(guestRun));
+    this.inFlight.giveUp(id, stalledProblem(guestRun));
   }
 
-  finished(id: number, guestRun: GuestRun): void {
-    this.#runs.finish(id, guestRun);
-  }
-
-  #left(id: number): void {
+  /** Follows the end of a run. */
+  left(id: number): void {
     this.#gateway?.runEnded(id);
     // Deferred until the client has its answer: the end of the guest must not overtake it.
     if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());

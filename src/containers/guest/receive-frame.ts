@@ -9,16 +9,13 @@ import type { GuestRun } from "./guest-run.ts";
 import { resultHint, unreturnedHint } from "./hint-texts.ts";
 import type { Noise } from "./noise.ts";
 import { parseFault } from "./parse-messages.ts";
-import type { PastLogs } from "./run-log.ts";
-import type { RunTable } from "./run-table.ts";
+import type { RunsInFlight } from "./runs-in-flight.ts";
 import type { Upload } from "./upload.ts";
 
 /** The part of a guest that its frames can change. */
 export interface FrameTarget {
   readonly limits: GuestLimits;
-  readonly inFlight: RunTable<GuestRun>;
-  /** The logs of ended runs. */
-  readonly past: PastLogs;
+  readonly inFlight: RunsInFlight;
   readonly codes: CodeTable;
   readonly heartbeat: Heartbeat;
   readonly gateway: Gateway;
@@ -35,8 +32,6 @@ export interface FrameTarget {
   stalled(id: number, guestRun: GuestRun, framesReceived: number): void;
   /** Makes JavaScript from texts of a run's code. */
   transform(id: number, guestRun: GuestRun, payload: Buffer): void;
-  /** Ends a run whose work after its answer has ended. */
-  finished(id: number, guestRun: GuestRun): void;
 }
 
 const KNOWN_TYPES: ReadonlySet<number> = new Set(Object.values(FROM_GUEST));
@@ -67,7 +62,8 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
   const guestRun = guest.inFlight.get(id);
   if (type === FROM_GUEST.bodyMore)
     return guestRun?.upload ? receiveWindow(guestRun.upload, payload) : countUnsolicited(guest);
-  if (type === FROM_GUEST.done) return guestRun?.answered ? guest.finished(id, guestRun) : countUnsolicited(guest);
+  if (type === FROM_GUEST.done)
+    return guestRun?.answered ? guest.inFlight.finish(id, guestRun) : countUnsolicited(guest);
   if (guestRun && !guestRun.answered) return receiveAnswer(guest, type, id, guestRun, payload);
   return KNOWN_TYPES.has(type) ? countUnsolicited(guest) : refuse(unknown(type));
 }
@@ -128,10 +124,10 @@ function receiveHint(guest: FrameTarget, guestRun: GuestRun, hint: string): void
 
 /** Handles a log line or late error, perhaps of an ended run. The id 0 means the only run in flight, if there is only one. */
 function receiveLogLine(guest: FrameTarget, type: number, id: number, payload: Buffer): void {
-  const { inFlight, past } = guest;
+  const { inFlight } = guest;
   const { logs } = guest.limits;
   const runId = id === 0 ? (inFlight.only ?? 0) : id;
-  const log = inFlight.get(runId)?.log ?? past.get(runId);
+  const log = inFlight.get(runId)?.log ?? inFlight.past.get(runId);
   const accepted = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.lateError(payload, logs);
   if (!accepted) countUnsolicited(guest);
 }

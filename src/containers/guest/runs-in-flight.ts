@@ -1,27 +1,51 @@
 import type { Problem } from "../../errors.ts";
-import type { GuestRun, RunListener } from "./guest-run.ts";
+import { textFrame } from "../../wire/frames.ts";
+import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
+import type { Heartbeat } from "../watch/heartbeat.ts";
+import type { GuestConnection } from "./guest-connection.ts";
+import type { GuestRun } from "./guest-run.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
 
-/** The runs that a guest executes. A run leaves the table when it ends, and its log stays for lines that arrive late. */
-export class RunsInFlight {
-  readonly table: RunTable<GuestRun> = new RunTable();
+/** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
+const MAX_ABANDONED = 64;
+/** A guest that ends because of a cancelled run has lived for this long, so that a caller who cancels all the time uses few starts. */
+const LEAST_LIFE_MS = 5_000;
+
+/** The part of a guest that its runs need. */
+export interface RunningGuest {
+  /** When it received its first run; infinite before. */
+  readonly begunMs: number;
+  readonly heartbeat: Heartbeat;
+  /** Lets it finish its runs and take no new run, then ends it. */
+  retire(): void;
+  /** Called when a run has left the table, before its listener receives the end. */
+  left(id: number): void;
+}
+
+/**
+ * The runs that a guest executes, and the ways in which they end before the guest does. A run leaves the table when it ends,
+ * and its log stays for lines that arrive late.
+ */
+export class RunsInFlight extends RunTable<GuestRun> {
   /** The logs of ended runs. */
   readonly past: PastLogs = new PastLogs();
+  readonly #guest: RunningGuest;
+  readonly #connection: GuestConnection;
   readonly #workMs: number;
-  readonly #onLeft: (id: number) => void;
+  #abandoned = 0;
+  #hasCancelled = false;
 
-  /**
-   * @param workMs the maximum time for the work that a run passed to `waitUntil`
-   * @param onLeft called when a run has left the table, before its listener receives the end
-   */
-  constructor(workMs: number, onLeft: (id: number) => void) {
+  /** @param workMs the maximum time for the work that a run passed to `waitUntil` */
+  constructor(guest: RunningGuest, connection: GuestConnection, workMs: number) {
+    super();
+    this.#guest = guest;
+    this.#connection = connection;
     this.#workMs = workMs;
-    this.#onLeft = onLeft;
   }
 
-  *listeners(): Generator<RunListener> {
-    for (const [, { listener }] of this.table) yield listener;
+  abort(id: number, reason: AbortReason): void {
+    if (this.get(id)) this.#connection.push(textFrame(TO_GUEST.abort, id, reason));
   }
 
   /** Ends a run that has its answer, or whose client has left, unless its `waitUntil` work continues. */
@@ -32,25 +56,77 @@ export class RunsInFlight {
 
   /** Ends a run that has its answer. */
   finish(id: number, guestRun: GuestRun): void {
-    this.#take(id, guestRun);
+    this.#remove(id, guestRun);
     guestRun.listener.over();
   }
 
   /** Ends a run without the guest, and answers it if it has no answer. Later frames of the run are ignored. */
   fail(id: number, problem: Problem): void {
-    const guestRun = this.table.get(id);
+    const guestRun = this.get(id);
     if (!guestRun) return;
-    this.#take(id, guestRun);
+    this.#remove(id, guestRun);
     if (guestRun.answered) guestRun.log.lateProblem(problem);
     else guestRun.listener.fault(problem);
     guestRun.listener.over();
   }
 
-  #take(id: number, guestRun: GuestRun): void {
-    this.table.take(id);
+  /**
+   * Gives up a run whose client has left. The task receives an abort, and its answer is ignored. It may continue
+   * nevertheless, so a guest with many abandoned runs is replaced.
+   */
+  abandon(id: number): void {
+    const guestRun = this.get(id);
+    if (!guestRun) return;
+    this.abort(id, "gone");
+    if (guestRun.answered) return;
+    this.conclude(id, guestRun);
+    this.#countAbandoned();
+  }
+
+  /**
+   * Ends a run whose own timeout has passed. As after `abandon`, the task may continue, and the guest keeps taking runs:
+   * otherwise callers with short timeouts would make the service replace guests all the time.
+   */
+  giveUp(id: number, problem: Problem): void {
+    this.abort(id, "deadline");
+    this.fail(id, problem);
+    this.#countAbandoned();
+  }
+
+  /**
+   * Ends a run for its caller. As after `giveUp`, the guest keeps taking runs: a caller who cancels all the time must not end the runs of
+   * others, nor make them wait for other guests. Only the end of the guest stops code that keeps running. A guest that
+   * does not answer for its only run ends at once, and `endsIdle` describes how other code is stopped.
+   */
+  cancel(id: number, problem: Problem): void {
+    if (!this.get(id)) return;
+    const nowMs = performance.now();
+    const isOld = nowMs - this.#guest.begunMs >= LEAST_LIFE_MS;
+    const isBlocked = this.size === 1 && this.#guest.heartbeat.isOverdue(nowMs);
+    this.abort(id, "gone");
+    // The second abort also releases the work that the run passed to `waitUntil`: the service does not wait for it.
+    this.abort(id, "deadline");
+    this.#hasCancelled = true;
+    this.fail(id, problem);
+    if (isOld && isBlocked) this.#guest.retire();
+    else this.#countAbandoned();
+  }
+
+  /** Whether a run was cancelled and no other is in flight. If the guest keeps computing, it does so for a run that has ended. */
+  get endsIdle(): boolean {
+    const isOld = performance.now() - this.#guest.begunMs >= LEAST_LIFE_MS;
+    return this.#hasCancelled && isOld && this.size === 0;
+  }
+
+  #countAbandoned(): void {
+    if (++this.#abandoned >= MAX_ABANDONED) this.#guest.retire();
+  }
+
+  #remove(id: number, guestRun: GuestRun): void {
+    this.take(id);
     guestRun.upload?.stop();
     guestRun.transforming?.abort();
     this.past.add(id, guestRun.log);
-    this.#onLeft(id);
+    this.#guest.left(id);
   }
 }

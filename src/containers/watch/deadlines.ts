@@ -19,7 +19,8 @@ export function expireRuns(guest: Guest, nowMs: number, deadlines: RunDeadlines)
   for (const [id, guestRun] of guest.inFlight) {
     if (guestRun.deadlineMs > nowMs) continue;
     const problem = timeoutOf(guestRun, deadlines, isSilent(guest, nowMs), waitOf(guest));
-    const giveUp = (): void => (guestRun.timeoutMs === null ? guest.expire(id, problem) : guest.giveUp(id, problem));
+    const giveUp = (): void =>
+      guestRun.timeoutMs === null ? guest.expire(id, problem) : guest.inFlight.giveUp(id, problem);
     if (isComputing(guest, guestRun, nowMs)) void endComputing(guest, id, guestRun, problem, giveUp);
     else giveUp();
   }

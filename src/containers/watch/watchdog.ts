@@ -59,7 +59,7 @@ export class Watchdog {
       // A guest is not pinged before the end of its start, because the start has a separate limit.
       if (guest.ended || !guest.warm || guest.heartbeat.pingedMs !== null) continue;
       const isHog = this.#monitor.isHog(guest);
-      if (isHog && guest.endsIdle) guest.retire();
+      if (isHog && guest.inFlight.endsIdle) guest.retire();
       if (guest.ended) continue;
       guest.setPriority(priorityOf(guest, isHog, nowMs));
       if (isPingDue(guest, nowMs)) guest.ping(nowMs);

@@ -96,7 +96,7 @@ export class Execution implements RunListener {
 
   /** Abandons the run, because its client has disconnected and does not need the outcome any more. */
   abandon(): void {
-    this.#guest?.abandon(this.#id);
+    this.#guest?.inFlight.abandon(this.#id);
     this.#isAbandoned = true;
     this.#abandoned?.resolve(null);
   }
@@ -116,14 +116,14 @@ export class Execution implements RunListener {
    * the guest stops code that keeps running. The other runs are not at fault, so they may finish.
    */
   kill(problem: Problem): void {
-    this.#guest?.abort(this.#id, "gone");
-    this.#guest?.fail(this.#id, problem);
+    this.#guest?.inFlight.abort(this.#id, "gone");
+    this.#guest?.inFlight.fail(this.#id, problem);
     this.#guest?.retire();
   }
 
   /** Cancels the run for its caller. Unlike after `kill`, the guest keeps taking runs, because other callers may share it. */
   cancel(problem: Problem): void {
-    this.#guest?.cancel(this.#id, problem);
+    this.#guest?.inFlight.cancel(this.#id, problem);
   }
 
   hinted(hint: string): void {

@@ -155,7 +155,7 @@ describe("runs in flight", () => {
     puppet.say(FROM_GUEST.waits, run.id);
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(1, 0x61));
     await run.received("log 1 a");
-    guest.abandon(run.id);
+    guest.inFlight.abandon(run.id);
     assert.equal((await puppet.next(TO_GUEST.abort)).payload.toString(), "gone");
     assert.equal(guest.inFlight.size, 1);
     puppet.say(FROM_GUEST.done, run.id);
@@ -184,7 +184,7 @@ describe("runs in flight", () => {
   it("that are abandoned receive an abort, and their answers are ignored", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const [left, other] = [start(guest, "a"), start(guest, "b")];
-    guest.abandon(left.id);
+    guest.inFlight.abandon(left.id);
     const abort = await puppet.next(TO_GUEST.abort);
     assert.deepEqual([abort.id, abort.payload.toString()], [left.id, "gone"]);
     puppet.say(FROM_GUEST.result, left.id, "1");
@@ -199,7 +199,7 @@ describe("runs in flight", () => {
     const other = start(guest, "a");
     for (let count = 0; count < 10; count++) {
       const run = start(guest, "b");
-      guest.cancel(run.id, new Problem("run_cancelled", "the run was cancelled"));
+      guest.inFlight.cancel(run.id, new Problem("run_cancelled", "the run was cancelled"));
       assert.equal(await run.outcome(), "run_cancelled");
       // The second also releases the work after the answer.
       for (const reason of ["gone", "deadline"]) {
@@ -249,7 +249,7 @@ describe("a body", () => {
     const run = start(guest, "a");
     guest.grant(run.id, 0);
     guest.grant(run.id + 1, 10);
-    guest.abort(run.id, "deadline");
+    guest.inFlight.abort(run.id, "deadline");
     await puppet.next(TO_GUEST.abort);
     assert.ok(!puppet.received.some(({ type }) => type === TO_GUEST.window));
   });
@@ -290,7 +290,7 @@ describe("a guest that is retired", () => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
     guest.retire();
-    guest.abandon(run.id);
+    guest.inFlight.abandon(run.id);
     await puppet.exited;
     assert.ok(guest.ended);
   });

@@ -227,7 +227,7 @@ describe("code with decorators or JSX", () => {
     gate = Promise.withResolvers();
     const first = begin(text);
     const second = begin(text);
-    guest.abandon(first.id);
+    guest.inFlight.abandon(first.id);
     gate.resolve();
     gate = null;
     assert.equal(await second.outcome(), 'result ["b",null,"gone"]');
@@ -240,9 +240,9 @@ describe("code with decorators or JSX", () => {
     });
     const all = (): boolean => runs.every(({ where, id }) => where.inFlight.get(id)!.transforming !== null);
     await until(all, "both runs wait for the builder");
-    runs[0]!.where.abandon(runs[0]!.id);
+    runs[0]!.where.inFlight.abandon(runs[0]!.id);
     assert.equal(latest!.aborted, false);
-    runs[1]!.where.abandon(runs[1]!.id);
+    runs[1]!.where.inFlight.abandon(runs[1]!.id);
     assert.equal(latest!.aborted, true);
     gate.resolve();
     gate = null;

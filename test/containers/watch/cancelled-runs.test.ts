@@ -29,7 +29,7 @@ describe("a guest whose run was cancelled", () => {
     const run = await begun(guest, LOOP);
     guest.begunMs = Number.NEGATIVE_INFINITY;
     await until(() => guest.heartbeat.isOverdue(performance.now()), "the guest does not answer");
-    guest.cancel(run.id, CANCELLED);
+    guest.inFlight.cancel(run.id, CANCELLED);
     assert.deepEqual([await run.outcome(), guest.ended, guest.crashedMs], ["run_cancelled", true, null]);
     await guest.process.exited;
   });
@@ -37,7 +37,7 @@ describe("a guest whose run was cancelled", () => {
   it("ends with the block limit if it has only begun, so that cancels cost no starts", async (t) => {
     const guest = await guests.make(t);
     const run = await begun(guest, LOOP);
-    guest.cancel(run.id, CANCELLED);
+    guest.inFlight.cancel(run.id, CANCELLED);
     await guest.process.exited;
   });
 
@@ -46,7 +46,7 @@ describe("a guest whose run was cancelled", () => {
     const run = await begun(guest, BURNS);
     guest.begunMs = Number.NEGATIVE_INFINITY;
     const other = start(guest, "await new Promise((end) => setTimeout(end, 1)); return 2");
-    guest.cancel(run.id, CANCELLED);
+    guest.inFlight.cancel(run.id, CANCELLED);
     assert.equal(await other.outcome(), "result 2");
     await guest.process.exited;
     assert.equal(guest.crashedMs, null);
