@@ -18,14 +18,19 @@ const AWAITS = new RegExp(
   String.raw`[Ss]tream|Readable|Duplex|\basync\s*\*?\s*(?:${METHODS})\s*\(|\b(?:${METHODS})\s*(?:[:=]|\([^()]*\)\s*\{)`,
 );
 
+/** What may end an interval, or wait for it. */
+const ENDS_INTERVAL =
+  /\bexports?\b|clearInterval|clearTimeout|Promise|[Ss]tream|waitUntil|\bsignal\b|\bunref\b|\bimport\b|\brequire\b|res\.|\bfunction\*|\bfor await\b/;
+
 /**
  * Returns the hint for a text whose result looks like that of other code, although the text does not wait for an async function: a method of
- * lists is given one, or a condition is its promise; otherwise null. Never throws.
+ * lists is given one, or a condition is its promise. Also for an interval that nothing ends. Otherwise null. Never throws.
  */
 export function asyncCallback(source: string): Emptied | null {
   try {
-    if (source.length > MAX_CHARACTERS || !source.includes("async")) return null;
-    return unawaitedUse(source) ?? givenTo(source);
+    if (source.length > MAX_CHARACTERS) return null;
+    if (source.includes("setInterval(") && !ENDS_INTERVAL.test(source)) return { hint: "interval", path: "" };
+    return source.includes("async") ? (unawaitedUse(source) ?? givenTo(source)) : null;
   } catch {
     // A task has replaced a method of texts or patterns.
     return null;

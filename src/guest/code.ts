@@ -17,6 +17,7 @@ import { addModules, dropModules, faultOfModules } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { packagesOf, type Packages } from "./packages.ts";
 import { withBody } from "./parse-body.ts";
+import { printedThen } from "./printed-then.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
 import type { Run } from "./run.ts";
@@ -253,7 +254,8 @@ export class Code {
     else if (result === undefined) {
       const line = unreturned?.() ?? null;
       const silent = line === null ? null : this.#hints().silentCall();
-      const called = silent || line === null ? null : callbackCall(this.#texts.main, line);
+      const called =
+        silent || line === null ? null : (callbackCall(this.#texts.main, line) ?? printedThen(this.#texts.main, line));
       if (silent) run.reportHint("noValue", pathOf(silent));
       else if (called) run.reportHint(called.hint, called.path);
       else if (line !== null && this.#hints().nothing !== "stdin") run.reportUnreturned(line);

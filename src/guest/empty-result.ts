@@ -93,7 +93,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (hint) return { hint, path: "" };
   const called = value === undefined ? callbackCall(text, null) : null;
   if (called) return called;
-  const chained = value === undefined ? printedThen(text) : null;
+  const chained = value === undefined ? printedThen(text, null) : null;
   if (chained) return chained;
   const main = shape === null && value === undefined ? mainCall(text) : null;
   if (main) return main;

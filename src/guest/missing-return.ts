@@ -20,7 +20,7 @@ export function missingReturn(source: string): "noReturn" | "noReturnPath" | nul
   }
 }
 
-/** The same for code that is a body, or a call of an async function in place. A body without a return has other hints. */
+/** The same for code that is a body, or a call of a function in place. A body without a return has other hints. */
 export function missingOfBody(text: string): "noReturn" | "noReturnPath" | null {
   const inner = CALLED_IN_PLACE.exec(text)?.[1];
   if (inner !== undefined) return missingReturn(inner);
@@ -28,7 +28,7 @@ export function missingOfBody(text: string): "noReturn" | "noReturnPath" | null 
   return found === "noReturnPath" ? found : null;
 }
 
-const CALLED_IN_PLACE = /^\s*;?\(\s*(async\b[^]*\})\s*\)\s*\(\s*\)\s*;?\s*$/;
+const CALLED_IN_PLACE = /^\s*;?\(\s*((?:async\b|function\b|\(\s*\)\s*=>)[^]*\})\s*\)\s*\(\s*\)\s*;?\s*$/;
 
 /** Returns the index of the brace that begins the body of a function, or -1. */
 function bodyOf(tokens: readonly Token[]): number {

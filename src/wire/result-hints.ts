@@ -21,8 +21,8 @@ import { uncurry } from "./uncurry.ts";
  * console or with a value. `noValue` is a function of the code that returns nothing, and whose call is the result. `digits` is a text of two
  * numbers of the query, and `uncalled` a method of a Response that is awaited and not called. `callbackCall` is a function of Node that gives its result to a
  * callback, `mainModule` a call that only a main module makes, `unreturnedCall` a call above its function whose value nothing returns, `argv`
- * the arguments of a command line, `printedThen` a chain of promises whose last function only prints, and `envelopeMember` an envelope as code,
- * with a member that no envelope has. The others are values of which JSON keeps nothing.
+ * the arguments of a command line, `printedThen` a chain of promises whose last function only prints, `envelopeMember` an envelope as code,
+ * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -85,6 +85,7 @@ export const RESULT_HINTS = [
   "argv",
   "printedThen",
   "envelopeMember",
+  "interval",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -115,6 +115,24 @@ return [value, new Proxy({}, { getPrototypeOf() { ${trap} } })]`;
   });
 });
 
+it("is looked for in a chain of promises with many spaces, and the guest stays responsive", async () => {
+  const [result] = await hintOf(`Promise.resolve(1).then((x) => console.log(x)${" ".repeat(1_900)}, 0)`);
+  assert.equal(result, null);
+});
+
+it("names an interval that nothing waits for and nothing ends", async () => {
+  const rows: [code: string, hint: RegExp | null][] = [
+    ["setInterval(() => console.log('tick'), 3_600_000); return 'on'", /^The result ends the run, and the interval/],
+    ["const t = setInterval(() => {}, 3_600_000); clearInterval(t); return 1", null],
+    ["setInterval(() => {}, 3_600_000); export default () => 1", null],
+  ];
+  for (const [body, expected] of rows) {
+    const { hint } = (await service.request("POST", "/api/runs/interval", { body })).json() as { hint: string | null };
+    if (expected === null) assert.equal(hint, null, body);
+    else assert.match(hint ?? "(no hint)", expected);
+  }
+});
+
 describe("an envelope that is not sent as JSON", () => {
   it("is an expression, and its answer names how to send it", async () => {
     const body = '{"code": "return context.data", "data": {"n": 1}}';
@@ -345,6 +363,17 @@ describe("a result that JSON or a text changes", () => {
     ],
     ["Promise.resolve(1).then(x => console.log('got', x)).catch(console.error);", /^The last function in then prints/],
     ["const p = Promise.resolve(1);\nreturn p.then(console.log)", /^The last function in then prints/],
+    [
+      "Promise.resolve().then(() => console.log('done'))",
+      /^The last function in then prints .* null: return the value/,
+    ],
+    [
+      "async function main() { return 42 }\nmain().then((r) => console.log(r)).catch(console.error)",
+      /^The last function in then prints .*: put return before the statement in line 2, and return the value in that/,
+    ],
+    ["(() => { 42 })()", /^The function returned nothing, .* put return before the value/],
+    ["(function () { const a = 1; a + 1 })();", /^The function returned nothing, .* put return before the value/],
+    ["(function () { globalThis.a = 1; return })();", null],
     ["console.log('hi')", /^The code returned nothing, and console writes to the log .* after line 1\.$/],
     ["const a = 6;\nconsole.log(a * 7);", /after line 2\.$/],
     ["[1].forEach(async () => { await 1 })", /^forEach does not wait for an async function/],

@@ -97,6 +97,14 @@ const OF_NAMES = {
     `The code returned nothing, because nothing returns the value of ${name}(): put return before ${name}(), in line ${numberOf(line)}.`,
   digits: ([first = "", second = ""]: readonly string[]) =>
     `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
+  printedThen: ([line]: readonly string[]) => {
+    const fact = "The last function in then prints its value and returns nothing";
+    return line === undefined || line === ""
+      ? `${fact}, so the result is null: return the value in it instead.`
+      : `${fact}: put return before the statement in line ${numberOf(line)}, and return the value in that function instead.`;
+  },
+  interval: () =>
+    "The result ends the run, and the interval continues only until the guest ends. For regular work, call the service at those times, for example from cron; for some ticks, await a promise that the last one resolves.",
   envelopeMember: ([name = "", meant]: readonly string[]) => {
     const fix = meant === undefined ? `: ${withoutMember(name)}` : `: did you mean ${meant}?`;
     return `The code is JSON like an envelope, so its result is that object: send it with Content-Type: application/json. An envelope has no member ${name}${fix}`;
@@ -164,8 +172,6 @@ const OTHER = {
   loneReturn:
     "A line ends after return, so the function returns nothing. Begin the value, or its opening bracket, in the line of return.",
   argv: "A task has no arguments of a command line in process.argv: its input comes with the request, in context.query and context.body.",
-  printedThen:
-    "The last function in then prints its value and returns nothing, so the result is null: return the value in it instead.",
   stdin: "A task has no stdin: its input comes with the request, in context.body.",
 } as const;
 
