@@ -12,6 +12,7 @@ import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./exit-cau
 import { GuestConnection } from "./guest-connection.ts";
 import type { GuestLimits } from "./guest-limits.ts";
 import { GuestRun, type RunListener, type RunOptions } from "./guest-run.ts";
+import { awaitStart } from "./guest-start.ts";
 import { Noise } from "./noise.ts";
 import type { CacheOf } from "./package-table.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
@@ -20,8 +21,6 @@ import { mayNeedTransform, transformRun, type TransformText } from "./transform-
 import { stalledProblem } from "./unanswered.ts";
 import { bodyTarget, Upload } from "./upload.ts";
 
-/** The maximum time of a start. It usually takes a tenth of a second, and longer on a busy machine. */
-const START_MS = 15_000;
 /** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
 
@@ -98,24 +97,8 @@ export class Guest implements FrameTarget, RunningGuest {
 
   /** Resolves when the guest is warm and under its limits. @throws {Problem} `sandbox_failed` if it ends before. */
   async ready(): Promise<this> {
-    const failed = async (): Promise<never> => {
-      const exit = await this.process.exited;
-      throw new Problem("sandbox_failed", "a container could not be started", { cause: new Error(exit.how) });
-    };
-    // A start that hangs must not delay the starts behind it.
-    const timer = setTimeout(() => this.end(REPLACED), START_MS);
-    try {
-      await Promise.race([this.#warm.promise, failed()]);
-      await Promise.race([this.process.seal(), failed()]);
-      return this;
-    } catch (error) {
-      // The guest is registered nowhere yet, so only this function can end it.
-      this.end(REPLACED);
-      if (error instanceof Problem) throw error;
-      throw new Problem("sandbox_failed", "a container could not be put under its limits", { cause: error });
-    } finally {
-      clearTimeout(timer);
-    }
+    await awaitStart(this.process, this.#warm.promise, () => this.end(REPLACED));
+    return this;
   }
 
   /**
