@@ -48,7 +48,7 @@ export async function answerOf(
     const code = codeOf({ source: program, typescript: false, modules: null });
     const listener = collectStream(answer, {
       maxBytes,
-      grant: (bytes) => guest.grant(id, bytes),
+      grant: (bytes) => guest.inFlight.grant(id, bytes),
       fault: (lack) =>
         new Problem("packages_failed", `the builder returned ${lack === "too much" ? lack : "no answer"}`),
     });

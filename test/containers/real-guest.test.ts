@@ -46,7 +46,7 @@ it("a stream waits at the end of its window, and continues when the service gran
     owed += bytes.length + DATA_FRAME_COST_BYTES;
     // Grants only when no whole frame fits: a guest that does not wait would break the protocol and be ended.
     if (owed + DATA_BYTES + DATA_FRAME_COST_BYTES <= WINDOW_BYTES) return;
-    guest.grant(run.id, owed);
+    guest.inFlight.grant(run.id, owed);
     owed = 0;
   };
   assert.equal(await run.outcome(), "end");

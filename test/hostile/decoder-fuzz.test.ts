@@ -117,7 +117,7 @@ function meddle({ guest }: FuzzedGuest, run: FuzzedRun, what: number): void {
     case 2:
       return guest.inFlight.abort(run.id, "deadline");
     case 3:
-      return guest.grant(run.id, 1_000);
+      return guest.inFlight.grant(run.id, 1_000);
     case 4:
       return guest.ping(performance.now());
   }

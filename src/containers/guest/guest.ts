@@ -19,7 +19,6 @@ import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { type RunningGuest, RunsInFlight } from "./runs-in-flight.ts";
 import { mayNeedTransform, transformRun, type TransformText } from "./transform-texts.ts";
 import { stalledProblem } from "./unanswered.ts";
-import { bodyTarget, Upload } from "./upload.ts";
 
 /** The time for tasks to react to a deadline: enough to write a line or to release something. */
 const GRACE_MS = 100;
@@ -119,30 +118,14 @@ export class Guest implements FrameTarget, RunningGuest {
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code, family);
-    const parts = known.needsContext ? [u32(known.id), Buffer.from(context())] : [u32(known.id)];
+    const sentContext = known.needsContext ? Buffer.from(context()) : null;
     const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
     guestRun.family = family;
     if (this.#transformText && !known.isCompiled && mayNeedTransform(code)) guestRun.submitted = code;
-    const id = this.inFlight.add(guestRun);
+    const id = this.inFlight.send(guestRun, sentContext, body, isPreflight);
     if (this.runs++ === 0) this.begunMs = nowMs;
     this.ranMs = nowMs;
-    // Code that never reads its context reads no body either.
-    if (!body || !known.needsContext) {
-      this.#connection.push(bytesFrame(isPreflight ? TO_GUEST.preflight : TO_GUEST.run, id, ...parts));
-    } else {
-      parts.splice(1, 0, u32(body.mostHeld));
-      this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, ...parts));
-      guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
-    }
     return id;
-  }
-
-  /** Allows the guest to send more bytes of a response body. */
-  grant(id: number, bytes: number): void {
-    const guestRun = this.inFlight.get(id);
-    if (!guestRun || bytes === 0) return;
-    guestRun.window += bytes;
-    this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
   }
 
   /** Returns the listeners of its runs in flight. */
@@ -305,10 +288,4 @@ export interface GuestHelpers {
   /** Without it, decorators and JSX are faults of the code. */
   readonly transform?: TransformText | null;
   readonly cacheOf?: CacheOf;
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }

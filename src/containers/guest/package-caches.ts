@@ -150,7 +150,7 @@ async function streamed(packages: CodePackages, guest: Guest, order: CacheOrder,
     const answer = Promise.withResolvers<Buffer>();
     const listener = collectStream(answer, {
       maxBytes,
-      grant: (bytes) => guest.grant(id, bytes),
+      grant: (bytes) => guest.inFlight.grant(id, bytes),
       fault: (lack) => new Error(`the guest sent ${lack} instead of a stream`),
     });
     const context = JSON.stringify({ ...CONTEXT, body: order });

@@ -29,7 +29,7 @@ function probeGuest(guest: Guest): ProbeGuest {
       const body = Promise.withResolvers<Buffer>();
       const listener = collectStream(body, {
         maxBytes: Infinity,
-        grant: (bytes) => guest.grant(id, bytes),
+        grant: (bytes) => guest.inFlight.grant(id, bytes),
         fault: (lack) => new Error(`the self-test received ${lack}`),
       });
       const id = guest.run(code, () => "{}", listener, performance.now());

@@ -1,11 +1,12 @@
 import type { Problem } from "../../errors.ts";
-import { textFrame } from "../../wire/frames.ts";
+import { bytesFrame, textFrame } from "../../wire/frames.ts";
 import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
 import type { Heartbeat } from "../watch/heartbeat.ts";
 import type { GuestConnection } from "./guest-connection.ts";
 import type { GuestRun } from "./guest-run.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
+import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
 /** The maximum number of abandoned runs, which may continue uncounted: the default concurrency of a container. */
 const MAX_ABANDONED = 64;
@@ -24,8 +25,8 @@ export interface RunningGuest {
 }
 
 /**
- * The runs that a guest executes, and the ways in which they end before the guest does. A run leaves the table when it ends,
- * and its log stays for lines that arrive late.
+ * The runs that a guest executes: what is sent for each of them, and the ways in which they end before the guest does. A run
+ * leaves the table when it ends, and its log stays for lines that arrive late.
  */
 export class RunsInFlight extends RunTable<GuestRun> {
   /** The logs of ended runs. */
@@ -42,6 +43,34 @@ export class RunsInFlight extends RunTable<GuestRun> {
     this.#guest = guest;
     this.#connection = connection;
     this.#workMs = workMs;
+  }
+
+  /**
+   * Sends a run to the guest.
+   *
+   * @param context null for code that never reads its context, which reads no body either.
+   * @param body the body of the request if it is not a part of the context.
+   * @returns its id.
+   */
+  send(guestRun: GuestRun, context: Buffer | null, body: RequestBody | null, isPreflight: boolean): number {
+    const id = this.add(guestRun);
+    const codeId = u32(guestRun.code.id);
+    if (context !== null && body) {
+      this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, codeId, u32(body.mostHeld), context));
+      guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
+      return id;
+    }
+    const type = isPreflight ? TO_GUEST.preflight : TO_GUEST.run;
+    this.#connection.push(context === null ? bytesFrame(type, id, codeId) : bytesFrame(type, id, codeId, context));
+    return id;
+  }
+
+  /** Allows the guest to send more bytes of a response body. */
+  grant(id: number, bytes: number): void {
+    const guestRun = this.get(id);
+    if (!guestRun || bytes === 0) return;
+    guestRun.window += bytes;
+    this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
   }
 
   abort(id: number, reason: AbortReason): void {
@@ -129,4 +158,10 @@ export class RunsInFlight extends RunTable<GuestRun> {
     this.past.add(id, guestRun.log);
     this.#guest.left(id);
   }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
 }

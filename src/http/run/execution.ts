@@ -139,7 +139,7 @@ export class Execution implements RunListener {
     const isOfHandler = answersBy === "fetch";
     this.#observer.responded(head, isOfHandler);
     this.#body = new Body(
-      (bytes) => this.#guest?.grant(this.#id, bytes),
+      (bytes) => this.#guest?.inFlight.grant(this.#id, bytes),
       () => this.abandon(),
     );
     this.#resolve({ head, body: this.#body, isOfHandler });

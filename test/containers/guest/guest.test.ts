@@ -224,7 +224,7 @@ describe("a body", () => {
     for (let count = 0; count < 4; count++) puppet.say(FROM_GUEST.data, run.id, full);
     puppet.say(FROM_GUEST.log, run.id, Uint8Array.of(0));
     await run.received("log 0 ");
-    guest.grant(run.id, WINDOW_BYTES / 4);
+    guest.inFlight.grant(run.id, WINDOW_BYTES / 4);
     const grant = await puppet.next(TO_GUEST.window);
     assert.deepEqual([grant.id, grant.payload.readUInt32LE()], [run.id, WINDOW_BYTES / 4]);
     puppet.say(FROM_GUEST.data, run.id, full);
@@ -247,8 +247,8 @@ describe("a body", () => {
   it("that is not read receives no grant", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const run = start(guest, "a");
-    guest.grant(run.id, 0);
-    guest.grant(run.id + 1, 10);
+    guest.inFlight.grant(run.id, 0);
+    guest.inFlight.grant(run.id + 1, 10);
     guest.inFlight.abort(run.id, "deadline");
     await puppet.next(TO_GUEST.abort);
     assert.ok(!puppet.received.some(({ type }) => type === TO_GUEST.window));

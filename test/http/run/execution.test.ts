@@ -12,7 +12,7 @@ import { SILENT } from "./silent-observer.ts";
 /** Creates a run whose head has arrived. Returns its body, and the number of bytes granted to its guest. */
 async function streaming(): Promise<{ execution: Execution; body: Readable; granted: () => number }> {
   let granted = 0;
-  const guest = { grant: (_: number, bytes: number) => void (granted += bytes) } as unknown as Guest;
+  const guest = { inFlight: { grant: (_: number, bytes: number) => void (granted += bytes) } } as unknown as Guest;
   const execution = new Execution(SILENT, {} as RunTrace);
   execution.begin(guest, 1);
   execution.head({ status: 200, headers: [] });

@@ -31,7 +31,7 @@ async function stream(t: TestContext, streamMs: number): Promise<StreamedAnswer>
   const response = await requested.promise;
   const closed = once(response, "close");
   const execution = new Execution(SILENT, {} as RunTrace);
-  execution.begin({ grant: ignore } as unknown as Guest, 1);
+  execution.begin({ inFlight: { grant: ignore } } as unknown as Guest, 1);
   execution.head({ status: 200, headers: [] });
   new RunAnswer(response, "run", "token", false, performance.now()).send(await execution.outcome, streamMs);
   execution.data(BODY);
