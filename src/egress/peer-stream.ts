@@ -2,7 +2,7 @@ import { connect, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
 import { formatDuration } from "../units.ts";
-import { bytesFrame, textFrame } from "../wire/frames.ts";
+import { bytesFrame, numberFrame, textFrame } from "../wire/frames.ts";
 import { DATA_BYTES, DATA_FRAME_COST_BYTES, type NetworkFault, TO_GUEST, WINDOW_BYTES } from "../wire/messages.ts";
 import type { Budget } from "./budgets.ts";
 import { CONNECT_MS, FLUSH_MS } from "./egress-limits.ts";
@@ -247,11 +247,10 @@ export class Stream {
     if (this.#isDetached) return;
     this.#taken += cost;
     if (this.#taken < GIVE_BACK_BYTES) return;
-    const payload = Buffer.allocUnsafe(4);
-    payload.writeUInt32LE(this.#taken);
-    this.#sendWindow += this.#taken;
+    const granted = this.#taken;
+    this.#sendWindow += granted;
     this.#taken = 0;
-    this.#owner.push(bytesFrame(TO_GUEST.sendMore, this.id, payload));
+    this.#owner.push(numberFrame(TO_GUEST.sendMore, this.id, granted));
   }
 
   /** Called when the socket is closed, is about to close, or was never created. */

@@ -1,4 +1,4 @@
-import { bytesFrame } from "../wire/frames.ts";
+import { numberFrame } from "../wire/frames.ts";
 import { DATA_FRAME_COST_BYTES, FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { BodyMemory, FREE_UNPARSED_BYTES } from "./body-memory.ts";
@@ -8,9 +8,6 @@ import { send } from "./service-link.ts";
 const Bytes = Uint8Array;
 const NativePromise = Promise;
 const set = uncurry(Uint8Array.prototype, "set");
-const allocate = Buffer.allocUnsafe.bind(Buffer);
-const prototype: Buffer = Buffer.prototype;
-const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
 
 interface Piece {
   readonly bytes: Uint8Array;
@@ -106,10 +103,7 @@ export class RequestBody {
   }
 
   #grant(bytes: number): void {
-    if (this.#ended) return;
-    const payload = allocate(4);
-    writeUInt32LE(payload, bytes, 0);
-    send(bytesFrame(FROM_GUEST.bodyMore, this.#runId, payload));
+    if (!this.#ended) send(numberFrame(FROM_GUEST.bodyMore, this.#runId, bytes));
   }
 }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-import { bytesFrame, textFrame } from "../wire/frames.ts";
+import { bytesFrame, numberFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
 import { type AbortReason, type FaultMessage, FROM_GUEST, type RunContext } from "../wire/messages.ts";
@@ -17,8 +17,6 @@ import { send } from "./service-link.ts";
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const toText = uncurry(prototype, "toString");
-const writeUInt32LE = uncurry(prototype, "writeUInt32LE");
-const allocate = Buffer.allocUnsafe.bind(Buffer);
 const storage = new AsyncLocalStorage<Run>();
 const runIn = storage.run.bind(storage);
 const Controller = AbortController;
@@ -175,10 +173,7 @@ export class Run {
 
   /** Reports that the code returned nothing, although its last statement, in this line, has a value. */
   reportUnreturned(line: number): void {
-    if (this.over) return;
-    const payload = allocate(4);
-    writeUInt32LE(payload, line, 0);
-    send(bytesFrame(FROM_GUEST.unreturned, this.id, payload));
+    if (!this.over) send(numberFrame(FROM_GUEST.unreturned, this.id, line));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { bytesFrame } from "../wire/frames.ts";
+import { numberFrame } from "../wire/frames.ts";
 import { FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { hasWorkers } from "./network/main-thread.ts";
@@ -26,8 +26,6 @@ const immediate = setImmediate;
 const on = process.on.bind(process);
 const listeners = process.listeners.bind(process);
 const includes = uncurry(Array.prototype as unknown[], "includes");
-const allocate = Buffer.allocUnsafe.bind(Buffer);
-const writeUInt32LE = uncurry(Buffer.prototype as Buffer, "writeUInt32LE");
 
 let suspect: Run | null = null;
 let pings = 0;
@@ -98,9 +96,7 @@ function report(): void {
   if (framesReceived() !== framesAtEnd) return;
   ends = 0;
   pings = FIRST_PINGS - FURTHER_PINGS;
-  const payload = allocate(4);
-  writeUInt32LE(payload, framesReceived(), 0);
-  send(bytesFrame(FROM_GUEST.stalled, run.id, payload));
+  send(numberFrame(FROM_GUEST.stalled, run.id, framesReceived()));
 }
 
 interface Handle {

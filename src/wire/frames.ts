@@ -143,6 +143,13 @@ export function textFrame(type: number, id: number, text: string): Buffer {
   return withHeader(frame, type, id);
 }
 
+/** Makes one frame whose payload is one number of 32 bits. */
+export function numberFrame(type: number, id: number, value: number): Buffer {
+  const frame = allocUnsafe(HEADER_BYTES + 4);
+  writeUInt32LE(frame, value, HEADER_BYTES);
+  return withHeader(frame, type, id);
+}
+
 /** Makes one frame from the parts of its payload. */
 export function bytesFrame(type: number, id: number, ...parts: readonly Uint8Array[]): Buffer {
   let size = HEADER_BYTES;

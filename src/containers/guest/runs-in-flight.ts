@@ -1,5 +1,5 @@
 import type { Problem } from "../../errors.ts";
-import { bytesFrame, textFrame } from "../../wire/frames.ts";
+import { bytesFrame, numberFrame, textFrame } from "../../wire/frames.ts";
 import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
 import type { Heartbeat } from "../watch/heartbeat.ts";
 import type { GuestConnection } from "./guest-connection.ts";
@@ -70,7 +70,7 @@ export class RunsInFlight extends RunTable<GuestRun> {
     const guestRun = this.get(id);
     if (!guestRun || bytes === 0) return;
     guestRun.window += bytes;
-    this.#connection.push(bytesFrame(TO_GUEST.window, id, u32(bytes)));
+    this.#connection.push(numberFrame(TO_GUEST.window, id, bytes));
   }
 
   abort(id: number, reason: AbortReason): void {

@@ -13,7 +13,7 @@ export function request(message: OpenMessage | LookupMessage): [Buffer, Buffer] 
   return [u32(carrier().payer()), fromText(stringify(message))];
 }
 
-export function u32(value: number): Buffer {
+function u32(value: number): Buffer {
   const bytes = allocate(4) as Buffer;
   writeUInt32LE(bytes, value, 0);
   return bytes;

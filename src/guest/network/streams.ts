@@ -1,4 +1,4 @@
-import { bytesFrame } from "../../wire/frames.ts";
+import { bytesFrame, numberFrame } from "../../wire/frames.ts";
 import {
   DATA_BYTES,
   DATA_FRAME_COST_BYTES,
@@ -13,7 +13,7 @@ import { uncurry } from "../../wire/uncurry.ts";
 import { safeMap } from "../safe-map.ts";
 import { carrier, nextStreamId } from "./carrier.ts";
 import { errorOf } from "./network-errors.ts";
-import { request, u32 } from "./payloads.ts";
+import { request } from "./payloads.ts";
 import { Scope } from "./scope.ts";
 
 const { parse } = JSON;
@@ -164,7 +164,7 @@ export class Stream {
 
   #grant(): void {
     if (this.#full || this.#over || this.#ungranted < GRANT_BYTES) return;
-    carrier().send(bytesFrame(FROM_GUEST.receiveMore, this.#id, u32(this.#ungranted)));
+    carrier().send(numberFrame(FROM_GUEST.receiveMore, this.#id, this.#ungranted));
     this.#ungranted = 0;
   }
 
