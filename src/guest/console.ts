@@ -3,8 +3,9 @@ import { Readable, Writable } from "node:stream";
 
 import type { LogLevel } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
+import { currentRun } from "./current-run.ts";
 import { logLine } from "./logs.ts";
-import { currentRun, type Run } from "./run.ts";
+import type { Run } from "./run.ts";
 import { withoutOwnFrames } from "./stack-frames.ts";
 import { withPositions } from "./stack-positions.ts";
 

@@ -2,13 +2,13 @@ import { isBuiltin, registerHooks } from "node:module";
 
 import type { CodeMessage } from "../wire/code-message.ts";
 import { forgetPackagesOfCode, packageModule, packagesOfCode } from "./code-packages.ts";
+import { currentRun } from "./current-run.ts";
 import type { CodeFault } from "./faults.ts";
 import { forgetMaps, noteMap } from "./generated-maps.ts";
 import { MissingModule } from "./missing-module.ts";
 import { checkJson, faultOfModule, formatOf, stripModule } from "./module-source.ts";
 import { ownFile, ownFolder, refuseUnusable, requireFromTmp } from "./own-require.ts";
 import { isEntryUrl, loadEntry, providePackages } from "./package-modules.ts";
-import { currentRun } from "./run.ts";
 import { safeMap } from "./safe-map.ts";
 import { asSubmitted } from "./stack-positions.ts";
 import { staticRequires } from "./static-requires.ts";

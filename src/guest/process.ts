@@ -1,10 +1,10 @@
 import type { HeapInfo } from "node:v8";
 
 import { uncurry } from "../wire/uncurry.ts";
+import { currentRun } from "./current-run.ts";
 import { threwFault } from "./faults.ts";
 import { reportLateError } from "./logs.ts";
 import { ownFolder } from "./own-require.ts";
-import { currentRun } from "./run.ts";
 import { closeLink, flushLink, isFlushed } from "./service-link.ts";
 
 /** Ends the process like `process.exit`, but does not call the task's listeners. It is undocumented and has no type. */

@@ -1,5 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
-
 import { bytesFrame, numberFrame, textFrame } from "../wire/frames.ts";
 import { encodeHead } from "../wire/head.ts";
 import type { LogAllowance } from "../wire/log-allowance.ts";
@@ -17,8 +15,6 @@ import { send } from "./service-link.ts";
 const { parse } = JSON;
 const prototype: Buffer = Buffer.prototype;
 const toText = uncurry(prototype, "toString");
-const storage = new AsyncLocalStorage<Run>();
-const runIn = storage.run.bind(storage);
 const Controller = AbortController;
 const abortController = uncurry(AbortController.prototype, "abort");
 const NONE = Buffer.alloc(0);
@@ -35,14 +31,6 @@ const HEAD_DELAY_MS = 1_000;
 const CONTEXT_START = 4;
 /** The same for a `runWithBody` frame: the code id and the limit of the buffered body. */
 const CONTEXT_START_WITH_BODY = 8;
-
-/** Returns the run of the executing code. It costs 0.2 µs per run, and is the only way to assign asynchronous code to a run. */
-export const currentRun: () => Run | undefined = storage.getStore.bind(storage);
-
-/** Calls `step(run)`. In `step` and in its callbacks and promises, `currentRun()` returns `run`. */
-export function enterRun(run: Run, step: (run: Run) => void): void {
-  runIn(run, step, run);
-}
 
 /** The code that a run executes. */
 export interface Enterable {

@@ -3,12 +3,13 @@ import type { AbortReason } from "../wire/messages.ts";
 import type { TransformedMessage } from "../wire/transform.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { Code } from "./code.ts";
+import { currentRun, enterRun } from "./current-run.ts";
 import { threwFault } from "./faults.ts";
 import { clearEntries } from "./package-modules.ts";
 import { dropPackages, type Packages } from "./packages.ts";
 import { showEntered } from "./process.ts";
 import { RequestBody } from "./request-body.ts";
-import { currentRun, enterRun, Run } from "./run.ts";
+import { Run } from "./run.ts";
 import { safeMap } from "./safe-map.ts";
 
 const prototype: Buffer = Buffer.prototype;

@@ -1,5 +1,6 @@
 import { contextOf, type TaskContext } from "./context.ts";
-import { currentRun, type Run } from "./run.ts";
+import { currentRun } from "./current-run.ts";
+import type { Run } from "./run.ts";
 
 const NativeError = Error;
 
