@@ -2,31 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Artefacts } from "./artefacts.ts";
 import type { BuildQueue } from "./build-queue.ts";
-import { requireOrdered } from "./check-built.ts";
-import { FailedBuilds } from "./failed-builds.ts";
-import { type Artefact, keyOfLock, type Lock, type PackageSet } from "./model.ts";
+import { keyOfLock, type Lock, type PackageSet } from "./model.ts";
 import type { ListedArtefact, PackageStore, Pin, StoredArtefact } from "./package-store.ts";
 import type { PermitStore } from "./permit-store.ts";
 import { Permits } from "./permits.ts";
 import type { PackagePolicy } from "./policy.ts";
 import { RecentLocks, requestOf } from "./recent-locks.ts";
+import { type Asker, type Prepared, SharedBuilds } from "./shared-builds.ts";
 import { waitForBuild, type Waiting } from "./wait-for-build.ts";
-
-/** The token that packages are built for. */
-export interface Asker {
-  readonly family: string;
-  /** Null for an administrator. */
-  readonly quotaFamily: string | null;
-  readonly jti: string;
-  /** The token itself, so that its revocation can end its builds. */
-  readonly caller?: object;
-}
-
-/** A lock with its artefact. */
-export interface Prepared {
-  readonly lock: Lock;
-  readonly artefact: Artefact;
-}
 
 export interface PackagesOptions {
   /** What the operator permits by settings. */
@@ -48,20 +31,17 @@ export class Packages {
   readonly permits: Permits;
   readonly #store: PackageStore;
   readonly #queue: BuildQueue;
-  readonly #options: PackagesOptions;
   readonly #nowMs: () => number;
   readonly #recent = new RecentLocks();
-  readonly #builds = new Map<string, Promise<Prepared>>();
-  readonly #failures: FailedBuilds;
+  readonly #builds: SharedBuilds;
   readonly #pinned = new Map<string, string>();
 
   constructor(store: PackageStore, artefacts: Artefacts, queue: BuildQueue, options: PackagesOptions) {
     this.#store = store;
     this.artefacts = artefacts;
     this.#queue = queue;
-    this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
-    this.#failures = new FailedBuilds(this.#nowMs);
+    this.#builds = new SharedBuilds(queue, artefacts, options.minAgeMs, this.#nowMs);
     this.permits = new Permits(options.permitStore, options.policy, this.#nowMs);
   }
 
@@ -191,7 +171,7 @@ export class Packages {
     if (from && update.length === 0 && isOfSet(from, set)) return await this.resolve(set, by, waiting, from);
     // A caller who has tried inline code gets the same versions for a task.
     if (from === null && update.length === 0) return await this.resolve(set, by, waiting);
-    return await waitForBuild(this.#build(set, from, update, by), waiting);
+    return await waitForBuild(this.#builds.build(set, from, update, by), waiting);
   }
 
   async #resolve(set: PackageSet, by: Asker, waiting: Waiting, from: Lock | null): Promise<Prepared> {
@@ -216,7 +196,7 @@ export class Packages {
     const { ranges, entries } = lock;
     const artefact =
       (await this.#stored(lock))?.artefact ??
-      (await waitForBuild(this.#build({ ranges, entries }, lock, [], by), waiting)).artefact;
+      (await waitForBuild(this.#builds.build({ ranges, entries }, lock, [], by), waiting)).artefact;
     // The task may come from another node, or from before an update of the service, which gives the artefact another key.
     if (task) this.pin(task, lock);
     return { lock, artefact };
@@ -249,39 +229,10 @@ export class Packages {
   }
 
   async #buildInline(set: PackageSet, by: Asker, from: Lock | null): Promise<Prepared> {
-    const prepared = await this.#build(set, from, [], by);
+    const prepared = await this.#builds.build(set, from, [], by);
     this.#store.putLock(by.family, requestOf(set, from), prepared.lock, this.#nowMs());
     this.#recent.add(set, by.family, from, prepared.lock);
     return prepared;
-  }
-
-  /** Begins a build, or joins the same build of the family. */
-  async #build(set: PackageSet, from: Lock | null, update: readonly string[], by: Asker): Promise<Prepared> {
-    const name = JSON.stringify([by.family, set.ranges, set.entries, from?.key ?? null, update]);
-    this.#failures.throwIfFailed(name);
-    let build = this.#builds.get(name);
-    if (!build) {
-      build = this.#make(set, from, update, by)
-        .catch((error: unknown) => {
-          this.#failures.note(name, error);
-          throw error;
-        })
-        .finally(() => this.#builds.delete(name));
-      this.#builds.set(name, build);
-    }
-    return await build;
-  }
-
-  async #make(set: PackageSet, from: Lock | null, update: readonly string[], by: Asker): Promise<Prepared> {
-    const { minAgeMs } = this.#options;
-    const order = { set, from, update, minAgeMs, holder: by.family, requestedBy: by.jti, caller: by.caller };
-    const built = await this.#queue.build(order);
-    requireOrdered(built, order);
-    const lock: Lock = { ...built.lock, requestedBy: by.jti, at: this.#nowMs() };
-    const known = await this.artefacts.get(lock.key);
-    // The artefact of a key is decided by the key, so the first one stays.
-    const artefact = known ?? (await this.artefacts.add({ lock, artefact: built.artefact }, by.quotaFamily));
-    return { lock, artefact };
   }
 }
 

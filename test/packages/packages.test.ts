@@ -9,7 +9,7 @@ import { MAX_ARTEFACT_BYTES, requireOrdered } from "../../src/packages/check-bui
 import { givenUp } from "../../src/packages/fair-room.ts";
 import { type BuildOrder, type Built, keyOfLock, type Lock, type PackageSet } from "../../src/packages/model.ts";
 import type { KeptArtefact } from "../../src/packages/package-store.ts";
-import type { Asker, Prepared } from "../../src/packages/packages.ts";
+import type { Asker, Prepared } from "../../src/packages/shared-builds.ts";
 import { testPackages } from "./fake-builder.ts";
 
 const ZOD: PackageSet = { ranges: { zod: "^4" }, entries: ["zod"] };

@@ -1,7 +1,8 @@
 import type { Config } from "../../config.ts";
 import type { Artefact, Lock, PackageSet } from "../../packages/model.ts";
 import type { Ranges } from "../../packages/names.ts";
-import type { Asker, Packages } from "../../packages/packages.ts";
+import type { Packages } from "../../packages/packages.ts";
+import type { Asker } from "../../packages/shared-builds.ts";
 import type { RecordPackages } from "../../records/record.ts";
 import { askerOf } from "../../tasks/task-packages.ts";
 import type { Caller } from "../../tokens/caller.ts";
