@@ -5,7 +5,6 @@ import { availableParallelism, freemem } from "node:os";
 import path from "node:path";
 
 import { CopiedDatabases } from "../backup/backup-source.ts";
-import { BackupServer } from "../backup/serve-backups.ts";
 import { refuseUnfinishedRestore } from "../backup/unfinished-restore.ts";
 import type { Config } from "../config.ts";
 import { settingsInForce } from "../config/in-force.ts";
@@ -58,6 +57,7 @@ import { capacityOf } from "./capacity.ts";
 import { keyEvents } from "./key-events.ts";
 import { loadAsRoot } from "./load-as-root.ts";
 import { type MeasuredService, metricsOfRuns, metricsText } from "./metrics-answer.ts";
+import { openBackups } from "./open-backups.ts";
 import { openConsole } from "./open-console.ts";
 import { openGuests } from "./open-guests.ts";
 import { openHistory } from "./open-history.ts";
@@ -79,7 +79,6 @@ export interface Service {
 }
 
 const ADMIN_TOKEN = "admin.token";
-const SECRETS_KEY = "secrets.key";
 
 /** The origin of the settings. */
 export interface Given {
@@ -276,15 +275,7 @@ async function wire(
   // Before the first byte is read from the network. Ports below 1024, certificates and the launcher needed root.
   if (identity) giveUpRoot(identity);
   // As the service's user, whose socket it is.
-  const backups = new BackupServer(
-    {
-      ...{ release: VERSION, folder, history: history.folder, databases, keys: tokens.keys.file },
-      secretsKey: config.secretsKey ?? path.join(folder, SECRETS_KEY),
-      counts: () => (store instanceof EmbeddedLimitStore ? store.openFiles() : []),
-    },
-    (error) => log.pino.warn(`"caisson backup" cannot reach this service: ${error.message}`),
-  );
-  closers.adopt(backups, (open) => open.close());
+  openBackups(config, { folder, history: history.folder, databases, keys: tokens.keys.file, store, log }, closers);
   await nodes?.announce();
   // Not before: a start that is refused prints its reason alone.
   if (isNew) log.pino.info({ folder: data }, "data folder created");
