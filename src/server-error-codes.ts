@@ -1,0 +1,105 @@
+/** The failures with a status of 5xx: the task or the service failed. */
+export const SERVER_ERRORS = {
+  task_threw: {
+    status: 500,
+    fault: "task",
+    title: "The task threw an error",
+    help: "See error for the name, the message, and the stack in lines of the submitted code.",
+  },
+  task_timeout: {
+    status: 500,
+    fault: "task",
+    title: "The task ran out of time",
+    help: "Do less in one run, or stream the result; the operator sets --wall-limit and --stream-limit. The error names the line of a loop, if no other run was in its guest.",
+  },
+  task_stalled: {
+    status: 500,
+    fault: "task",
+    title: "The task waits for something that cannot happen",
+    help: "Settle the promise that the code returns or awaits, or call its callback. Nothing else was left in its guest.",
+  },
+  task_blocked: {
+    status: 500,
+    fault: "task",
+    title: "The task blocked its event loop",
+    help: "Give the event loop a turn: use await in long loops, and worker threads for long computations. The error names the line that was executing, if the guest still got a processor.",
+  },
+  task_memory: {
+    status: 500,
+    fault: "task",
+    title: "The task ran out of memory",
+    help: "Keep less data in memory at a time; the operator sets --memory-limit.",
+  },
+  task_exited: {
+    status: 500,
+    fault: "task",
+    title: "The task ended its process",
+    help: "Return a result instead of calling process.exit.",
+  },
+  result_unserializable: {
+    status: 500,
+    fault: "task",
+    title: "The result cannot be written as JSON",
+    help: "Return a value that JSON.stringify accepts, or a Response.",
+  },
+  result_too_large: {
+    status: 500,
+    fault: "task",
+    title: "The result is too large",
+    help: "Return a Response with a stream as its body, which has no size limit.",
+  },
+  container_restarted: {
+    status: 500,
+    fault: "service",
+    title: "Another run ended the container",
+    help: "Another run in the same container caused this. Try again.",
+  },
+  sandbox_failed: {
+    status: 500,
+    fault: "service",
+    title: "The sandbox could not be started",
+    help: "The run did not cause this: the operator finds the cause in the log and with caisson doctor.",
+  },
+  internal_error: {
+    status: 500,
+    fault: "service",
+    title: "The service failed",
+    help: "A bug in the service: the operator finds the error in the log under the run's id.",
+  },
+  draining: {
+    status: 503,
+    fault: "service",
+    title: "The service is stopping",
+    help: "Nothing was run or counted: try again soon, or at another node.",
+  },
+  overloaded: {
+    status: 503,
+    fault: "service",
+    title: "The service accepts no more containers now",
+    help: "Nothing was run or counted: try again after a pause.",
+  },
+  store_unavailable: {
+    status: 503,
+    fault: "service",
+    title: "The store is not available",
+    help: "Nothing was run or counted: the operator finds the cause, such as a full disk, in the log.",
+  },
+  packages_building: {
+    status: 503,
+    fault: "service",
+    title: "The packages are being built",
+    help: "Try again after Retry-After. The build goes on, and later runs find its result.",
+  },
+  packages_unavailable: {
+    status: 503,
+    fault: "service",
+    title: "The packages cannot be fetched now",
+    help: "The registry does not answer, and the service has no build of these packages: try again after Retry-After.",
+  },
+  node_unavailable: {
+    status: 503,
+    fault: "service",
+    title: "A node did not answer",
+    help: "The node may have what the request names: try again, or ask the operator whether all nodes work.",
+  },
+} as const;
