@@ -54,12 +54,13 @@ function holdPromises(opened: () => Under): void {
   };
 
   promise("start, report that they are ready, can be sealed, and answer", async (under) => {
-    const guests = await Promise.all(Array.from({ length: 5 }, () => under.ready()));
+    const guests = await Promise.all(Array.from({ length: 5 }, () => under.fresh()));
     const answers = await Promise.all(guests.map((guest, index) => start(guest, `${index} * 7`).outcome()));
     assert.deepEqual(
       answers,
       guests.map((_, index) => `result ${index * 7}`),
     );
+    under.leave(...guests);
   });
 
   promise("each have their own process and temporary folder", async (under) => {
@@ -69,14 +70,16 @@ function holdPromises(opened: () => Under): void {
     assert.equal(await mark.outcome(), "result 1");
     const look = start(other, `${tmp} return [typeof mark, fs.existsSync(tmpdir() + "/mark")]`);
     assert.equal(await look.outcome(), 'result ["undefined",false]');
+    under.leave(other);
   });
 
   promise("have nothing of the service's environment", async (under) => {
     process.env["CAISSON_SUITE_SECRET"] = "seen";
-    const guest = await under.ready();
+    const guest = await under.fresh();
     delete process.env["CAISSON_SUITE_SECRET"];
     const seen = `const { HOME, PWD, TMPDIR, ...others } = process.env; return [others, HOME === require("node:os").tmpdir()]`;
     assert.equal(await start(guest, seen).outcome(), "result [{},true]");
+    under.leave(guest);
   });
 
   promise("can neither open a file of the host nor start a process", async (under) => {
@@ -89,11 +92,12 @@ function holdPromises(opened: () => Under): void {
     ]) {
       assert.equal(await start(guest, attempt(code)).outcome(), 'result "stopped"', code);
     }
+    under.leave(guest);
   });
 
   promise("have facts from the kernel as long as they live", async (under) => {
-    const process = await under.launch();
-    const guest = await new Guest(process, LIMITS).ready();
+    const guest = await under.fresh();
+    const { process } = guest;
     const first = await process.inspect();
     assert.ok(first && first.threads >= 1 && first.memoryBytes > MIB, JSON.stringify(first));
     start(guest, "for (;;);");
@@ -107,8 +111,10 @@ function holdPromises(opened: () => Under): void {
 
   promise("print the stack of what they execute if they are interrupted", async (under) => {
     const interrupted = async (): Promise<boolean> => {
-      const process = await under.launch();
-      start(await new Guest(process, LIMITS).ready(), "for (;;);");
+      // The title of a guest that has answered may still name its last run.
+      const guest = await under.fresh();
+      const { process } = guest;
+      start(guest, "for (;;);");
       await until(async () => (await process.inspect())!.title.startsWith("r"), "it has entered the run");
       const stack = await process.interrupt();
       process.kill();
@@ -128,6 +134,7 @@ function holdPromises(opened: () => Under): void {
     const { outOfMemory } = await blocked.process.exited;
     assert.equal(outOfMemory, false);
     assert.equal(await start(beside, "6 * 7").outcome(), "result 42");
+    under.leave(beside);
     // A second call, and a call after the end, do nothing and end no other process.
     blocked.process.kill();
   });
@@ -196,6 +203,8 @@ function attempt(code: string): string {
 
 class Under {
   readonly sandbox: Sandbox;
+  /** The guests that a test has used and left as they were. A start takes most of the time of a test. */
+  readonly #left: Guest[] = [];
 
   constructor(sandbox: Sandbox) {
     this.sandbox = sandbox;
@@ -205,7 +214,18 @@ class Under {
     return this.sandbox.launch();
   }
 
+  /** Returns a guest that executes nothing, and no other test uses. It may have answered a run. */
   async ready(): Promise<Guest> {
+    return this.#left.pop() ?? (await this.fresh());
+  }
+
+  /** Returns a guest that has executed nothing. */
+  async fresh(): Promise<Guest> {
     return new Guest(await this.launch(), LIMITS).ready();
+  }
+
+  /** Leaves guests to other tests. */
+  leave(...guests: readonly Guest[]): void {
+    this.#left.push(...guests);
   }
 }
