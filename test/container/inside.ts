@@ -6,9 +6,9 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { request } from "../contract/http.ts";
-import { type Attacked, assault } from "../hostile/assault.ts";
+import { type Attacked, assault, SHARED } from "../hostile/assault.ts";
 import { type Attack, readAttacks } from "../hostile/attack.ts";
-import { type Canaries, createCanaries } from "../hostile/canaries.ts";
+import { createCanaries } from "../hostile/canaries.ts";
 import type { Row } from "../hostile/table.ts";
 import { CHOSEN, type Verdict } from "./chosen.ts";
 
@@ -17,22 +17,24 @@ const AT_ONCE = 4;
 const PORT = 7070;
 
 const attacks = readAttacks("confined").filter(({ kind, name }) => CHOSEN[kind]?.includes(name));
+const [sharing, apart] = [true, false].map((each) => attacks.filter((attack) => attack.changesNothing === each));
 const canaries = await createCanaries();
 const service = connect();
-await Promise.all(Array.from({ length: AT_ONCE }, work));
+await Promise.all([work(sharing!, SHARED), ...Array.from({ length: AT_ONCE - 1 }, () => work(apart!))]);
 console.log(JSON.stringify({ error: faultOf(() => canaries.assertUntouched()) }));
 await canaries[Symbol.asyncDispose]();
 
-async function work(): Promise<void> {
-  for (let attack = attacks.shift(); attack; attack = attacks.shift()) {
-    console.log(JSON.stringify(await judge(service, canaries, attack)));
+/** Takes attacks from a list until it is empty. @param container the container of all of them. By default, each has its own. */
+async function work(left: Attack[], container?: string): Promise<void> {
+  for (let attack = left.shift(); attack; attack = left.shift()) {
+    console.log(JSON.stringify(await judge(attack, container)));
   }
 }
 
-async function judge(attacked: Attacked, aims: Canaries, attack: Attack): Promise<Verdict> {
+async function judge(attack: Attack, container?: string): Promise<Verdict> {
   const row: Row = { kind: attack.kind, name: attack.name, expected: "", outcome: "", ms: 0 };
   try {
-    await assault(attacked, aims, attack, row);
+    await assault(service, canaries, attack, row, container);
     return { ...row, error: null };
   } catch (error) {
     return { ...row, error: (error as Error).message };

@@ -10,6 +10,9 @@ import type { Row } from "./table.ts";
 /** A container that no attack uses. */
 export const NEIGHBOUR = "neighbour";
 
+/** The container of the attacks that change nothing in their guest. They run one after the other, because two could disturb each other. */
+export const SHARED = "shared";
+
 /** Longer than the deadline of any attacked run, so that the answer shows what ended the run. */
 const TIMEOUT_MS = 90_000;
 

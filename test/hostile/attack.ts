@@ -31,7 +31,7 @@ export interface Attack {
   /** Whether the harm follows the answer, so that the next run may be sent to a guest that is about to end. */
   readonly strikesLater: boolean;
   readonly ending: Ending;
-  /** Whether every action of the attack must be refused, so that its guest stays as it was. */
+  /** Whether every action of the attack must be refused or only reads, so that its guest stays as it was. */
   readonly changesNothing: boolean;
 }
 
@@ -56,6 +56,8 @@ export function readAttacks(level: string): Attack[] {
  * - `strikes: later` if the next run may be sent to a guest that is about to end; `strikes: later, by a block` if the block
  *   limit ends that guest
  * - `lasts: for ever` if only the deadline ends the run
+ * - `leaves: nothing` if its guest stays as it was, because every action only reads or must be refused. Attacks that consist of
+ *   attempts which must all be refused need no such line.
  *
  * `// then, in the same container` and `// then, in another container` start a further submission with separate fields.
  */
@@ -76,7 +78,7 @@ function readAttack(file: string, text: string, level: string): Attack {
     steps,
     strikesLater: /^\/\/ strikes: later(?:, by a block)?$/m.test(parts[0]!),
     ending: endingOf(parts[0]!, steps),
-    changesNothing: onlyAttempts(parts),
+    changesNothing: onlyAttempts(parts) || /^\/\/ leaves: nothing$/m.test(parts[0]!),
   };
 }
 
@@ -118,7 +120,7 @@ function expectedAt(level: string, answer: string): string[] {
 }
 
 function titleOf(text: string): string {
-  const lines = /^(?:\/\/ (?!(?:answers[a-z ]*|after|as|submits|strikes|lasts):).*\n)*/.exec(text)![0];
+  const lines = /^(?:\/\/ (?!(?:answers[a-z ]*|after|as|submits|strikes|lasts|leaves):).*\n)*/.exec(text)![0];
   return lines
     .replaceAll(/^\/\/ /gm, "")
     .replaceAll("\n", " ")

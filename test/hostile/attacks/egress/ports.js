@@ -1,6 +1,7 @@
 // Requests the service's own port, and ports that web clients block.
 // after: egress
 // answers: 200 []
+// leaves: nothing
 const { connect } = require("node:net");
 const others = [];
 for (const port of [SERVICE_PORT, CANARY_PORT, 22, 25, 6379, 0]) {

@@ -1,6 +1,7 @@
 // Writes URLs in which parsers see different hosts.
 // after: egress
 // answers: 200 []
+// leaves: nothing
 const port = CANARY_PORT;
 return undenied([
   `http://example.com@127.0.0.1:${port}/`, `http://127.0.0.1:${port}#@example.com/`, `http://127.0.0.1:${port}?@example.com/`,

@@ -2,6 +2,7 @@
 // answers: 200 {"hostname":"task","interfaces":[],"users":false}
 // The host's name is visible, because the guest has no separate UTS namespace.
 // answers under confined: 200 /^\{"hostname":"[^"]*","interfaces":\[\],"users":false\}$/
+// leaves: nothing
 const os = require("node:os");
 const tried = (ask) => {
   try {

@@ -1,5 +1,6 @@
 // Changes the time of a device of the host through a standard descriptor, as a signal to another guest.
 // answers: 200 []
+// leaves: nothing
 const fs = require("node:fs");
 return [0, 1, 2].filter((descriptor) => {
   try {

@@ -1,6 +1,7 @@
 // Sends a datagram by the internal binding.
 // answers: 200 /^-\d+$/
 // answers: 500 task_threw
+// leaves: nothing
 const { UDP, SendWrap } = process.binding("udp_wrap");
 const socket = new UDP();
 const request = new SendWrap();
