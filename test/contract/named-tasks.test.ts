@@ -84,7 +84,7 @@ function rollBack(task: string, json: unknown, options: RequestOptions = {}): Pr
 /** Sends eight changes at once. Each has code and a secret that belong together. */
 function rivals(options: RequestOptions): Promise<Answer[]> {
   const all = Array.from({ length: 8 }, (_, rival) => {
-    return put("race/task", { code: `(c) => [${rival}, c.secrets.KEY]`, secrets: { KEY: `${rival}` } }, options);
+    return put("acme/race", { code: `(c) => [${rival}, c.secrets.KEY]`, secrets: { KEY: `${rival}` } }, options);
   });
   return Promise.all(all);
 }
@@ -208,7 +208,7 @@ describe("a named task", () => {
 
 describe("the code of a named task", () => {
   it("is rejected if it does not parse, with the line, and the previous code stays", async () => {
-    await putTask("read/task", { code: "1" });
+    await putTask("acme/read", { code: "1" });
     const unreadable: [string, RegExp][] = [
       ["return 1 +;", /\(line 1, column 11\)/],
       ["export default async (context) => {\n  return 1;\n", /\(line 3, column 1\)/],
@@ -217,12 +217,12 @@ describe("the code of a named task", () => {
       ["import { nothing } from 'node:fs';\nexport default nothing;", /named 'nothing'/],
     ];
     for (const [code, says] of unreadable) {
-      const problem = assertProblem(await put("read/task", { code }), 400, "code_syntax");
+      const problem = assertProblem(await put("acme/read", { code }), 400, "code_syntax");
       assert.match(problem.detail, says);
-      const stored = assertProblem(await service.run("read", code), 400, "code_syntax");
+      const stored = assertProblem(await service.run("acme", code), 400, "code_syntax");
       assert.equal(problem.detail, stored.detail, "the same as for a run");
     }
-    assert.deepEqual([(await run("read/task")).text, (await putTask("read/task", {})).version], ["1", 1]);
+    assert.deepEqual([(await run("acme/read")).text, (await putTask("acme/read", {})).version], ["1", 1]);
   });
 
   it("is parsed and not evaluated when it is put", async () => {
@@ -303,13 +303,13 @@ describe("the code of a named task", () => {
 
 describe("a run of a named task", () => {
   it("needs a token with run on the container; other callers cannot find out which tasks exist", async () => {
-    await putTask("who/task", { code: ECHO });
-    const runner = await service.issue({ containers: ["who"] });
-    assert.equal((await runJson("who/task", { token: runner }))["method"], "POST");
-    const answers = ["who/task", "who/none"].map(async (task) => {
+    await putTask("acme/who", { code: ECHO });
+    const runner = await service.issue({ containers: ["acme"] });
+    assert.equal((await runJson("acme/who", { token: runner }))["method"], "POST");
+    const answers = ["acme/who", "acme/none"].map(async (task) => {
       const strangers: (string | null)[] = [
         await service.issue({ containers: ["other"] }),
-        await service.issue({ containers: ["who"], can: ["limits", "tasks"] }),
+        await service.issue({ containers: ["acme"], can: ["limits", "tasks"] }),
         null,
         "no.token.atall",
       ];
@@ -318,10 +318,10 @@ describe("a run of a named task", () => {
     const [there, none] = await Promise.all(answers);
     assert.deepEqual(there, none);
     for (const text of there!) assert.match(text, /"status":403/);
-    assertProblem(await run("who/none", { token: runner }), 404, "not_found");
-    assertProblem(await run("who/-", { token: runner }), 404, "not_found");
-    const pinned = await service.issue({ containers: ["who"], code: { sha256: "a".repeat(64) } });
-    assertProblem(await run("who/task", { token: pinned }), 400, "code_pinned");
+    assertProblem(await run("acme/none", { token: runner }), 404, "not_found");
+    assertProblem(await run("acme/-", { token: runner }), 404, "not_found");
+    const pinned = await service.issue({ containers: ["acme"], code: { sha256: "a".repeat(64) } });
+    assertProblem(await run("acme/who", { token: pinned }), 400, "code_pinned");
   });
 
   it("counts against the calling token, the token of the task and the container", async () => {
@@ -423,19 +423,19 @@ describe("a public task that fails", () => {
   ];
   for (const [what, members, status, code] of failures) {
     it(`and ${what}, reports only the status, the code and the run to clients without a token`, async () => {
-      await putTask("fails/task", { ...members, public: true });
-      const shown = assertProblem(await run("fails/task", { token: null }), status, code, "task");
+      await putTask("acme/fails", { ...members, public: true });
+      const shown = assertProblem(await run("acme/fails", { token: null }), status, code, "task");
       const { type, title, ...rest } = shown;
       assert.deepEqual(rest, { status, code, detail: DETAIL, run: shown.run });
       assert.ok(shown.run);
       await service.logLine((line) => line.includes(shown.run!) && line.includes(`"code":"${code}"`));
-      await putTask("fails/task", { errors: "shown" });
-      const open = assertProblem(await run("fails/task", { token: null }), status, code, "task");
+      await putTask("acme/fails", { errors: "shown" });
+      const open = assertProblem(await run("acme/fails", { token: null }), status, code, "task");
       assert.deepEqual([open.type, open.title], [type, title]);
       assert.notEqual(open.detail, DETAIL);
-      await putTask("fails/task", { errors: "hidden", public: false });
+      await putTask("acme/fails", { errors: "hidden", public: false });
       // A client with a token receives the details, because it may run any code in the container.
-      assert.equal(assertProblem(await run("fails/task"), status, code, "task").detail, open.detail);
+      assert.equal(assertProblem(await run("acme/fails"), status, code, "task").detail, open.detail);
     });
   }
 
@@ -448,25 +448,25 @@ describe("a public task that fails", () => {
       [{ url, sha256: createHash("sha256").update("other").digest("hex") }, "code_pinned"],
     ];
     for (const [at, [members, code]] of broken.entries()) {
-      await putTask(`fails/url-${at}`, { ...members, public: true });
-      const answer = await run(`fails/url-${at}`, { token: null });
+      await putTask(`acme/fails-url-${at}`, { ...members, public: true });
+      const answer = await run(`acme/fails-url-${at}`, { token: null });
       const { hint, detail } = assertProblem(answer, 400, code, "task");
       assert.deepEqual([hint, detail], [undefined, DETAIL]);
-      await putTask(`fails/url-${at}`, { errors: "shown" });
-      const open = assertProblem(await run(`fails/url-${at}`, { token: null }), 400, code, "task");
+      await putTask(`acme/fails-url-${at}`, { errors: "shown" });
+      const open = assertProblem(await run(`acme/fails-url-${at}`, { token: null }), 400, code, "task");
       assert.notEqual(open.detail, DETAIL);
     }
   });
 
   it("still reports faults of the request and limits in full", async () => {
-    await putTask("fails/request", { code: "1", public: true, limits: { token: { day: 1 } } });
+    await putTask("acme/fails-request", { code: "1", public: true, limits: { token: { day: 1 } } });
     const json = { headers: { "content-type": "application/json" }, body: "{", token: null };
-    assert.match(assertProblem(await run("fails/request", json), 400, "request_invalid").detail, /JSON/);
+    assert.match(assertProblem(await run("acme/fails-request", json), 400, "request_invalid").detail, /JSON/);
     const query = { task_url: `${server.url}/named` };
-    const pinned = assertProblem(await run("fails/request", { query, token: null }, "GET"), 400, "code_pinned");
+    const pinned = assertProblem(await run("acme/fails-request", { query, token: null }, "GET"), 400, "code_pinned");
     assert.match(`${pinned.detail} ${pinned.hint}`, /task_url names other code.*Leave task_url out/);
-    assert.equal(await statusOf("fails/request"), 200);
-    const limited = assertProblem(await run("fails/request", { token: null }), 429, "token_limited");
+    assert.equal(await statusOf("acme/fails-request"), 200);
+    const limited = assertProblem(await run("acme/fails-request", { token: null }), 429, "token_limited");
     assert.match(limited.detail, /1 run a day/);
   });
 });
@@ -583,32 +583,32 @@ describe("a token that stores a named task", () => {
   });
 
   it("becomes the parent of a task that it changes, and needs a right to every member that stays", async () => {
-    const made = await putTask("last/task", { code: ECHO, public: true, secrets: { KEY: "mine" }, net: ["a.example"] });
+    const made = await putTask("acme/last", { code: ECHO, public: true, secrets: { KEY: "mine" }, net: ["a.example"] });
     const answer = await service.request("POST", "/api/tokens", { json: { ...STORES_TASKS, net: false } });
     const { token, jti } = answer.json() as { token: string; jti: string };
     // Members that stay count too: with its code the task would reach a host that this token may not reach.
-    assertProblem(await put("last/task", { code: ECHO }, { token }), 403, "token_forbidden");
-    const changed = await putTask("last/task", { params: { a: 1 }, net: null }, { token });
+    assertProblem(await put("acme/last", { code: ECHO }, { token }), 403, "token_forbidden");
+    const changed = await putTask("acme/last", { params: { a: 1 }, net: null }, { token });
     assert.partialDeepStrictEqual(changed, { net: false, public: true, by: jti });
     assert.notEqual(changed.jti, made.jti);
-    assert.deepEqual((await runJson("last/task", { token: null }))["secrets"], {});
+    assert.deepEqual((await runJson("acme/last", { token: null }))["secrets"], {});
     await service.request("DELETE", `/api/tokens/${jti}`);
-    assertProblem(await run("last/task", { token: null }), 403, "token_invalid");
+    assertProblem(await run("acme/last", { token: null }), 403, "token_invalid");
   });
 
   it("does not become the parent if it changes nothing: the task keeps its parent and its end", async () => {
     const json = { code: ECHO, params: { a: 1 }, net: ["a.example"], public: true, secrets: { KEY: "x" } };
-    const made = await putTask("idle/task", json);
+    const made = await putTask("acme/idle", json);
     const token = await service.issue({ ...STORES_TASKS, expiresIn: "1h" });
     for (const same of [{}, { code: ECHO }, { params: { a: 1 }, net: ["a.example"], public: true, fresh: false }]) {
-      assert.deepEqual(await putTask("idle/task", same, { token }), made);
+      assert.deepEqual(await putTask("acme/idle", same, { token }), made);
     }
     const offline = await service.issue({ ...STORES_TASKS, net: false });
-    assertProblem(await put("idle/task", {}, { token: offline }), 403, "token_forbidden");
-    assert.deepEqual(await secretsOf("idle/task"), { KEY: "x" });
-    const again = await putTask("idle/task", { secrets: { KEY: "x" } });
+    assertProblem(await put("acme/idle", {}, { token: offline }), 403, "token_forbidden");
+    assert.deepEqual(await secretsOf("acme/idle"), { KEY: "x" });
+    const again = await putTask("acme/idle", { secrets: { KEY: "x" } });
     assert.deepEqual([again.version, again.jti], [made.version + 1, made.jti]);
-    assert.notEqual((await putTask("idle/task", { fresh: true }, { token })).jti, made.jti);
+    assert.notEqual((await putTask("acme/idle", { fresh: true }, { token })).jti, made.jti);
   });
 
   it("cannot give a param the name of an inherited secret, or a secret the name of a param", async () => {
@@ -810,27 +810,27 @@ describe("the secrets of a named task", () => {
 describe("the versions of a named task", () => {
   it("are stored, the last ten, and each of them can become the newest again", async () => {
     for (let number = 1; number <= 12; number++) {
-      await putTask("versions/task", {
+      await putTask("acme/versions", {
         code: `() => ${number}`,
         params: { number },
         ...(number === 4 && { public: true }),
       });
     }
-    const { versions } = (await get("versions/task", "/versions")).json() as { versions: Described[] };
+    const { versions } = (await get("acme/versions", "/versions")).json() as { versions: Described[] };
     assert.deepEqual(
       versions.map(({ version }) => version),
       [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
     );
-    assertProblem(await rollBack("versions/task", { version: 2 }), 404, "not_found");
-    const third = (await get("versions/task", "/versions/3")).json() as Described;
+    assertProblem(await rollBack("acme/versions", { version: 2 }), 404, "not_found");
+    const third = (await get("acme/versions", "/versions/3")).json() as Described;
     assert.partialDeepStrictEqual(third, { version: 3, code: "() => 3" });
     for (const none of ["2", "0", "-1", "3.0", "x"])
-      assertProblem(await get("versions/task", `/versions/${none}`), 404, "not_found");
+      assertProblem(await get("acme/versions", `/versions/${none}`), 404, "not_found");
     for (const json of [{}, { version: "3" }, { version: 3, code: "1" }, null]) {
-      assertProblem(await rollBack("versions/task", json), 400, "request_invalid");
+      assertProblem(await rollBack("acme/versions", json), 400, "request_invalid");
     }
     const wrong = assertProblem(
-      await rollBack("versions/task", { version: "3", secrets: { a: 1 }, code: "1" }),
+      await rollBack("acme/versions", { version: "3", secrets: { a: 1 }, code: "1" }),
       400,
       "request_invalid",
     );
@@ -838,54 +838,58 @@ describe("the versions of a named task", () => {
       wrong.violations!.map((each) => each["member"]),
       ["version", "secrets.a", "code"],
     );
-    const back = (await rollBack("versions/task", { version: 3 })).json() as Described;
+    const back = (await rollBack("acme/versions", { version: 3 })).json() as Described;
     assert.partialDeepStrictEqual(back, { version: 13, params: { number: 3 }, public: false });
-    assert.equal((await run("versions/task")).text, "3");
-    assert.partialDeepStrictEqual((await rollBack("versions/task", { version: 4 })).json(), {
+    assert.equal((await run("acme/versions")).text, "3");
+    assert.partialDeepStrictEqual((await rollBack("acme/versions", { version: 4 })).json(), {
       version: 14,
       public: true,
     });
-    assert.equal((await get("versions/task")).json() && (await run("versions/task", { token: null })).text, "4");
+    assert.equal((await get("acme/versions")).json() && (await run("acme/versions", { token: null })).text, "4");
   });
 });
 
 describe("concurrent changes of a named task", () => {
   it("are detected by ETag and If-Match: a change does not overwrite another token's change", async () => {
-    const first = await putTask("match/task", { code: "() => 1" });
+    const first = await putTask("acme/match", { code: "() => 1" });
     const second = await putTask(
-      "match/task",
+      "acme/match",
       { code: "() => 2" },
       { headers: { "if-match": `"x", "${first.etag}"` } },
     );
     const stale = { headers: { "if-match": `"${first.etag}"` } };
-    assertProblem(await put("match/task", { code: "() => 3" }, stale), 412, "precondition_failed");
-    assertProblem(await service.request("DELETE", "/api/tasks/match/task", stale), 412, "precondition_failed");
+    assertProblem(await put("acme/match", { code: "() => 3" }, stale), 412, "precondition_failed");
+    assertProblem(await service.request("DELETE", "/api/tasks/acme/match", stale), 412, "precondition_failed");
     const rollback = { json: { version: 1 }, ...stale };
     assertProblem(
-      await service.request("POST", "/api/tasks/match/task/rollback", rollback),
+      await service.request("POST", "/api/tasks/acme/match/rollback", rollback),
       412,
       "precondition_failed",
     );
     const fresh = { headers: { "if-none-match": "*" } };
-    assertProblem(await put("match/task", { code: "() => 3" }, fresh), 412, "precondition_failed");
-    assertProblem(await put("match/none", { code: "1" }, { headers: { "if-match": "*" } }), 412, "precondition_failed");
-    assert.equal((await put("match/none", { code: "1" }, fresh)).status, 201);
-    const now = await get("match/task");
+    assertProblem(await put("acme/match", { code: "() => 3" }, fresh), 412, "precondition_failed");
+    assertProblem(
+      await put("acme/match-none", { code: "1" }, { headers: { "if-match": "*" } }),
+      412,
+      "precondition_failed",
+    );
+    assert.equal((await put("acme/match-none", { code: "1" }, fresh)).status, 201);
+    const now = await get("acme/match");
     assert.deepEqual([now.headers["etag"], (now.json() as Described)["code"]], [`"${second.etag}"`, "() => 2"]);
   });
 
   it("are detected by a weak tag too, if the comparison is weak", async () => {
-    const { etag } = await putTask("weak/task", { code: "() => 1" });
+    const { etag } = await putTask("acme/weak", { code: "() => 1" });
     const weak = { headers: { "if-none-match": `W/"${etag}"` } };
-    assertProblem(await put("weak/task", { code: "() => 2" }, weak), 412, "precondition_failed");
+    assertProblem(await put("acme/weak", { code: "() => 2" }, weak), 412, "precondition_failed");
     const strong = { headers: { "if-match": `W/"${etag}"` } };
-    assertProblem(await put("weak/task", { code: "() => 2" }, strong), 412, "precondition_failed");
+    assertProblem(await put("acme/weak", { code: "() => 2" }, strong), 412, "precondition_failed");
   });
 
   it("are visible to GET, which answers 304 if nothing has changed", async () => {
-    const { etag, jti } = await putTask("seen/task", { code: "() => 1" });
+    const { etag, jti } = await putTask("acme/seen", { code: "() => 1" });
     const ask = (headers: Record<string, string>): Promise<Answer> => {
-      return service.request("GET", "/api/tasks/seen/task", { headers });
+      return service.request("GET", "/api/tasks/acme/seen", { headers });
     };
     for (const tag of [`"${etag}"`, `W/"${etag}"`, "*"]) {
       const same = await ask({ "if-none-match": tag });
@@ -896,7 +900,7 @@ describe("concurrent changes of a named task", () => {
     assert.equal((await ask({ "if-match": `"${etag}"` })).status, 200);
     assertProblem(await ask({ "if-match": '"x"' }), 412, "precondition_failed");
     assertProblem(await ask({ "if-match": `"x"`, "if-none-match": `"${etag}"` }), 412, "precondition_failed");
-    const absent = await service.request("GET", "/api/tasks/seen/none", { headers: { "if-match": "*" } });
+    const absent = await service.request("GET", "/api/tasks/acme/seen-none", { headers: { "if-match": "*" } });
     assertProblem(absent, 404, "not_found");
     // The end of a task changes neither its version nor its tag, but the client must still learn of it.
     assert.equal((await service.request("DELETE", `/api/tokens/${jti}`)).status, 200);
@@ -905,20 +909,20 @@ describe("concurrent changes of a named task", () => {
   });
 
   it("succeed once for one version if they have a condition, and all succeed in turn without a condition", async () => {
-    const { etag } = await putTask("race/task", { code: "() => 0", secrets: { KEY: "0" } });
+    const { etag } = await putTask("acme/race", { code: "() => 0", secrets: { KEY: "0" } });
     const won = await rivals({ headers: { "if-match": `"${etag}"` } });
     assert.equal(won.filter(({ status }) => status === 200).length, 1);
     assert.equal(won.filter(({ status }) => status === 412).length, 7);
     // The secrets belong to the change that succeeded.
     const winner = won.findIndex(({ status }) => status === 200);
-    assert.deepEqual((await run("race/task")).json(), [winner, String(winner)]);
+    assert.deepEqual((await run("acme/race")).json(), [winner, String(winner)]);
     const all = await rivals({});
     assert.deepEqual(
       all.map(({ status }) => status),
       Array.from({ length: 8 }, () => 200),
     );
-    assert.equal(((await get("race/task")).json() as Described).version, 10);
-    const [rival, key] = (await run("race/task")).json() as [number, string];
+    assert.equal(((await get("acme/race")).json() as Described).version, 10);
+    const [rival, key] = (await run("acme/race")).json() as [number, string];
     assert.equal(String(rival), key);
   });
 });
@@ -942,28 +946,28 @@ describe("the tasks of a container", () => {
   });
 
   it("can be deleted, and then no run, token, version or secret is left", async () => {
-    const { jti } = await putTask("gone/task", { code: ECHO, secrets: { KEY: "x" } });
-    await putTask("gone/task", { params: { a: 1 } });
-    const answer = await service.request("DELETE", "/api/tasks/gone/task");
-    assert.deepEqual([answer.status, answer.json()], [200, { container: "gone", name: "task", deleted: true }]);
-    assertProblem(await service.request("DELETE", "/api/tasks/gone/task"), 404, "not_found");
-    assertProblem(await run("gone/task"), 404, "not_found");
-    assertProblem(await get("gone/task", "/versions"), 404, "not_found");
+    const { jti } = await putTask("acme/gone", { code: ECHO, secrets: { KEY: "x" } });
+    await putTask("acme/gone", { params: { a: 1 } });
+    const answer = await service.request("DELETE", "/api/tasks/acme/gone");
+    assert.deepEqual([answer.status, answer.json()], [200, { container: "acme", name: "gone", deleted: true }]);
+    assertProblem(await service.request("DELETE", "/api/tasks/acme/gone"), 404, "not_found");
+    assertProblem(await run("acme/gone"), 404, "not_found");
+    assertProblem(await get("acme/gone", "/versions"), 404, "not_found");
     assert.notEqual(
       ((await service.request("GET", `/api/tokens/${jti}`)).json() as { revoked: unknown }).revoked,
       null,
     );
-    const recreated = await putTask("gone/task", { code: ECHO });
+    const recreated = await putTask("acme/gone", { code: ECHO });
     assert.equal(recreated.version, 1);
     assert.notEqual(recreated.jti, jti);
-    assert.deepEqual((await runJson("gone/task"))["secrets"], {});
+    assert.deepEqual((await runJson("acme/gone"))["secrets"], {});
   });
 
   it("have a token that can be inspected, with its use, and that is no credential", async () => {
-    const { jti } = await putTask("look/task", { code: "() => 1", public: true });
-    await run("look/task", { token: null });
+    const { jti } = await putTask("acme/look", { code: "() => 1", public: true });
+    await run("acme/look", { token: null });
     const answer = await service.request("GET", `/api/tokens/${jti}`);
-    assert.partialDeepStrictEqual(answer.json(), { jti, runs: 1, claims: { task: "look/task", containers: ["look"] } });
+    assert.partialDeepStrictEqual(answer.json(), { jti, runs: 1, claims: { task: "acme/look", containers: ["acme"] } });
   });
 
   it("answer other methods and paths like the other endpoints", async () => {
