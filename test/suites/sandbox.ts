@@ -25,6 +25,9 @@ export const SANDBOX_OPTIONS: SandboxOptions = {
   logs: LIMITS.logs,
 };
 
+/** The time for a guest that prints its stack within the tenth of a second that the sandbox waits for it. */
+const STACK_MS = 120_000;
+
 /** The number of promises tested at once. A test mostly starts guests, which is work for one processor. */
 const AT_ONCE = 2;
 
@@ -122,8 +125,8 @@ function holdPromises(opened: () => Under): void {
       assert.equal(await process.interrupt(), "");
       return /^ {4}at .*\btask:\/\d+\/task\.js:1:\d+/m.test(stack);
     };
-    // A busy machine may not give a guest a processor in time, and then there is no stack.
-    await until(interrupted, "a guest prints its stack");
+    // A busy machine may not give a guest a processor in time, and then there is no stack. The next guest takes seconds to start.
+    await until(interrupted, "a guest prints its stack", STACK_MS);
   });
 
   promise("end alone if they block", async (under) => {
