@@ -87,9 +87,12 @@ export function respond(
 export async function collect(response: IncomingMessage): Promise<Answer> {
   const chunks: Buffer[] = [];
   response.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await new Promise((resolve) => {
-    response.on("error", resolve).on("end", resolve).on("close", resolve);
-  });
+  // A response that the service cut before its client read it is already closed, and has no later event.
+  if (!response.closed) {
+    await new Promise((resolve) => {
+      response.on("error", resolve).on("end", resolve).on("close", resolve);
+    });
+  }
   const bytes = Buffer.concat(chunks);
   const headers = Object.entries(response.headersDistinct).map(([name, values]) => [name, values!.join(", ")]);
   const text = bytes.toString();
