@@ -12,6 +12,8 @@ const IS_LONG = process.env["LONG"] === "1";
 const GIVING_WAY = ["nice", "-n", "19"];
 /** The maximum time of a test, and of a file. Randomized tests that run for longer need more. The test of this script sets a short time. */
 const TIMEOUT_MS = Number(process.env["TEST_TIMEOUT_MS"] ?? (IS_LONG ? 60 : 8) * 60_000);
+/** How often this time a job of several files has: one file follows the other, and on a busy machine each takes a minute. */
+const TIMES_OF_GROUP = 2;
 /** The time in which a file must end what it has started. */
 const GRACE_MS = Number(process.env["TEST_GRACE_MS"] ?? 10_000);
 
@@ -57,9 +59,10 @@ export async function runJob(job: Job, { folder, flags, env, isSeen }: JobOption
   const printed: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => printed.push(chunk));
   running.add(child.pid!);
+  const timeoutMs = files.length > 1 ? TIMES_OF_GROUP * TIMEOUT_MS : TIMEOUT_MS;
   const timers = [
-    setTimeout(() => end(child.pid!, "SIGTERM"), TIMEOUT_MS),
-    setTimeout(() => end(child.pid!, "SIGKILL"), TIMEOUT_MS + GRACE_MS),
+    setTimeout(() => end(child.pid!, "SIGTERM"), timeoutMs),
+    setTimeout(() => end(child.pid!, "SIGKILL"), timeoutMs + GRACE_MS),
   ];
   const [code, signal] = (await once(child, "close")) as [number | null, string | null];
   for (const timer of timers) clearTimeout(timer);
