@@ -3,23 +3,23 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import { request } from "./http.ts";
 import { scrape } from "./scrape.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
 const MIB = 2 ** 20;
 const BLANKS = " ".repeat(MIB / 2);
 
-let service: Service;
+let service: SharedService;
 let code: CodeServer;
 
 before(async () => {
-  code = await serveCode((incoming, response) =>
+  service = await shareService();
+  code = service.serveCode((incoming, response) =>
     response.writeHead(incoming.url === "/absent" ? 404 : 200).end("6 * 7"),
   );
-  service = await startService([...NO_WALL, "--egress-allow", code.address]);
   const task = { code: "(context) => String(context.body).length", public: true };
   for (const name of ["open", "recorded"]) {
     const json = name === "open" ? task : { code: task.code, record: "input" };

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import type { RunRecord } from "../../src/records/record.ts";
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import { respond } from "./http.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 import { until } from "./until.ts";
 
-let service: Service;
+let service: SharedService;
 let code: CodeServer;
 
 before(async () => {
+  // It has no spare guests, so that the first run of each container waits for the start of a process.
+  service = await shareService();
   // It never answers.
-  code = await serveCode(() => {});
-  // Without spare guests, so that the first run of each container waits for the start of a process.
-  service = await startService([...NO_WALL, "--pool", "0", "--egress-allow", code.address]);
+  code = service.serveCode(() => {});
 });
 after(async () => {
   await service.stop();
@@ -66,13 +66,13 @@ describe("a run whose client leaves before a guest has the run", () => {
   it("is cancelled and not a fault of the service if it waits for the code of its task_url", async () => {
     const leaver = new AbortController();
     const query = { task_url: `${code.url}/held` };
-    const left = assert.rejects(service.request("GET", "/api/run/fetches", { query, signal: leaver.signal }));
+    const left = assert.rejects(service.request("GET", "/api/run/left-fetch", { query, signal: leaver.signal }));
     await until(() => code.requests.length === 1, "the code is requested");
     leaver.abort();
     await left;
-    const { status, error, ms } = await endedRun("fetches");
+    const { status, error, ms } = await endedRun("left-fetch");
     assert.deepEqual([status, error?.code, ms.run], ["cancelled", "run_cancelled", null]);
     const lines = service.stderr().split("\n");
-    assert.ok(!lines.some((line) => line.includes('"level":"error"') && line.includes("fetches")), service.stderr());
+    assert.ok(!lines.some((line) => line.includes('"level":"error"') && line.includes("left-fetch")), service.stderr());
   });
 });

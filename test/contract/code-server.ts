@@ -32,6 +32,26 @@ export async function serveCode(answer: RequestListener): Promise<CodeServer> {
   };
 }
 
+/** A server that has an address, and no answers yet. */
+export interface ReservedServer extends Pick<CodeServer, "address" | "close"> {
+  open(answer: RequestListener): CodeServer;
+}
+
+const answersNothing: RequestListener = (_, response) => void response.writeHead(503).end();
+
+export async function reserveServer(): Promise<ReservedServer> {
+  let answer = answersNothing;
+  const server = await serveCode((request, response) => answer(request, response));
+  return {
+    address: server.address,
+    close: () => server.close(),
+    open: (given) => {
+      answer = given;
+      return server;
+    },
+  };
+}
+
 /** Returns an address on which no server listens any more. */
 export async function closedAddress(): Promise<string> {
   const server = await serveCode(() => {});

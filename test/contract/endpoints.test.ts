@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf, limitRecord, recordOf } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 
 const LISTED = ["Retry-After", "RateLimit", "RateLimit-Policy", "Caisson-Run", "Caisson-Fault", "Server-Timing"];
 
-let service: Service;
+let service: SharedService;
 let code: CodeServer;
 
 before(async () => {
-  code = await serveCode((_, response) => response.end("6 * 7"));
-  service = await startService([...NO_WALL, "--egress-allow", code.address]);
+  service = await shareService();
+  code = service.serveCode((_, response) => response.end("6 * 7"));
 });
 after(async () => {
   await service.stop();

@@ -2,28 +2,28 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import { assertProblem } from "./problem.ts";
 import { containerRecord, limitRecord } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 
 const ECHO =
   "(c) => ({ method: c.method, body: c.body, data: c.data, params: c.params, url: c.url, shared: globalThis.x })";
 const VERBS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-let service: Service;
+let service: SharedService;
 let server: CodeServer;
 /** The text that the server returns for each path. */
 const texts = new Map<string, string>();
 
 before(async () => {
-  server = await serveCode((request, response) => {
+  service = await shareService();
+  server = service.serveCode((request, response) => {
     const text = texts.get(request.url!);
     if (request.url === "/moved") response.writeHead(302, { Location: "/code" });
     else if (text === undefined) response.statusCode = 404;
     response.end(text);
   });
-  service = await startService([...NO_WALL, "--egress-allow", server.address, "--token-containers", "100"]);
 });
 after(async () => {
   await service.stop();

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import type { Answer, RequestOptions } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
-let service: Service;
+let service: SharedService;
 let code: CodeServer;
 
 before(async () => {
-  code = await serveCode((_, response) => response.end("(context) => context.query"));
-  service = await startService([...NO_WALL, "--egress-allow", code.address]);
+  service = await shareService();
+  code = service.serveCode((_, response) => response.end("(context) => context.query"));
 });
 after(async () => {
   await service.stop();

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { type CodeServer, type ReservedServer, reserveServer } from "./code-server.ts";
 import { type Answer, type RequestOptions, request, sendRaw } from "./http.ts";
 import { checkAnswer } from "./openapi.ts";
 import { Trail } from "./trail.ts";
@@ -155,23 +157,48 @@ export async function startService(flags: readonly string[] = [], home?: Home): 
   };
 }
 
-let shared: Promise<Service> | null = null;
+/** A service that several files share. */
+export interface SharedService extends Service {
+  /** Starts a server that the service may reach. */
+  serveCode(answer: RequestListener): CodeServer;
+}
+
+/** The servers that the shared service may reach: more than all files of a process need. */
+const RESERVED_SERVERS = 16;
+
+let shared: Promise<{ service: Service; servers: ReservedServer[] }> | null = null;
 let sharers = 0;
 
 /**
  * Returns a service with the flags of `NO_WALL` that all files of a process share. The last `stop` ends it. The runner puts the files
  * of a folder that call this into one process, so no file may depend on an empty service, or change what others see.
  */
-export async function shareService(): Promise<Service> {
+export async function shareService(): Promise<SharedService> {
   sharers += 1;
-  const service = await (shared ??= startService(NO_WALL));
+  const { service, servers } = await (shared ??= startShared());
   const stop = async (): Promise<void> => {
     sharers -= 1;
     if (sharers > 0) return;
     shared = null;
-    await service.stop();
+    try {
+      await service.stop();
+    } finally {
+      await Promise.all(servers.map((server) => server.close()));
+    }
   };
-  return { ...service, stop };
+  const serveCode: SharedService["serveCode"] = (answer) => {
+    const server = servers.pop();
+    if (!server) throw new Error(`the files of this process need more than ${RESERVED_SERVERS} servers`);
+    return server.open(answer);
+  };
+  return { ...service, serveCode, stop };
+}
+
+/** The service must know the addresses of the servers at its start, before a file sets what they answer. */
+async function startShared(): Promise<{ service: Service; servers: ReservedServer[] }> {
+  const servers = await Promise.all(Array.from({ length: RESERVED_SERVERS }, reserveServer));
+  const allowed = servers.flatMap(({ address }) => ["--egress-allow", address]);
+  return { service: await startService([...NO_WALL, ...allowed]), servers };
 }
 
 /** Stops a service and removes its home, even if the stop fails. */

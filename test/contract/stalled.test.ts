@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { type CodeServer, serveCode } from "./code-server.ts";
+import type { CodeServer } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 
 let server: CodeServer;
-let service: Service;
+let service: SharedService;
 before(async () => {
+  service = await shareService();
   // Longer than a stall takes to be found, on a busy machine too.
-  server = await serveCode((_, response) => void setTimeout(() => response.end("late"), 3_000));
-  service = await startService([...NO_WALL, "--egress-allow", server.address]);
+  server = service.serveCode((_, response) => void setTimeout(() => response.end("late"), 3_000));
 });
 after(async () => {
   await service.stop();

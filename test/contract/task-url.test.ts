@@ -3,29 +3,31 @@ import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
 
-import { type CodeServer, closedAddress, serveCode } from "./code-server.ts";
+import { type CodeServer, serveCode } from "./code-server.ts";
 import type { Answer } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { tokenRecord } from "./record.ts";
-import { NO_WALL, type Service, startService } from "./service.ts";
+import { type SharedService, shareService } from "./service.ts";
 
 const MIB = 2 ** 20;
 
-let service: Service;
+let service: SharedService;
 let code: CodeServer;
 let other: CodeServer;
 let closed: string;
 
 before(async () => {
   other = await serveCode((_, response) => response.end("'reached'"));
-  closed = await closedAddress();
-  code = await serveCode((request, response) => {
+  service = await shareService();
+  const gone = service.serveCode(() => {});
+  closed = gone.address;
+  await gone.close();
+  code = service.serveCode((request, response) => {
     const path = new URL(request.url!, "http://x").pathname;
     const page = PAGES[path.slice(1)];
     if (page) page(response);
     else response.end(decodeURIComponent(path.slice(1)));
   });
-  service = await startService([...NO_WALL, "--egress-allow", code.address, "--egress-allow", closed]);
 });
 after(async () => {
   await service.stop();
