@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 
 import { Command, Option } from "commander";
@@ -85,11 +86,20 @@ async function newProfile(flags: LoginFlags, url: string): Promise<{ name: strin
 }
 
 async function readToken({ token, url }: LoginFlags): Promise<string> {
-  if (token !== undefined && token !== "-") return checkedToken(token, "--token");
+  if (token !== undefined && token !== "-") {
+    if (existsSync(token))
+      throw new UsageError(`--token: ${token} is a file; give its content: caisson login --url URL < ${token}`);
+    return checkedToken(token, "--token");
+  }
   if (token === undefined) {
     const given = tokenOfEnvironment();
     if (given !== undefined) return given;
     if (process.stdin.isTTY) return checkedToken(await askHidden(`token for ${url}: `), "the prompt");
   }
-  return checkedToken(await text(process.stdin), "stdin (or give --token, or CAISSON_TOKEN)");
+  const given = await text(process.stdin);
+  if (given.trim() === "")
+    throw new UsageError(
+      "stdin: there is no token. A service writes its administrative token to admin.token in its data folder: caisson login --url URL < data/admin.token. Or give --token, or CAISSON_TOKEN.",
+    );
+  return checkedToken(given, "stdin (or give --token, or CAISSON_TOKEN)");
 }

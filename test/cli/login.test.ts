@@ -96,7 +96,16 @@ describe("caisson login", () => {
       [["--url", "caisson.example", "--token", service.admin], 2, /is not a URL.*; did you mean https:\/\/caisson/],
       [["--url", `${service.url}/api`, "--token", service.admin], 2, /Leave \/api out of the url: http/],
       [["--url", service.url, "--token", "a b"], 2, /characters that no token/],
-      [["--url", service.url], 2, /there is no token/],
+      [
+        ["--url", service.url],
+        2,
+        /there is no token\. A service writes .* login --url URL < data\/admin\.token\. Or give/,
+      ],
+      [
+        ["--url", service.url, "--token", path.resolve("package.json")],
+        2,
+        /package\.json is a file; give its content: .* < .*package\.json/,
+      ],
       [["--token", service.admin], 2, /--url is required/],
       [["--profile", "unknown"], 2, /there is no profile "unknown"; the profiles are /],
     ];

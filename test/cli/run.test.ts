@@ -239,7 +239,7 @@ describe("the exit code of caisson run", () => {
     for (const [args, message] of [
       [[path.join(folder, "absent.js")], /there is no file .*absent\.js/],
       [[file, "--input", "{"], /--input is not JSON/],
-      [[file, "--query", "a"], /--query a is not name=value/],
+      [[file, "--query", "a"], /--query a is not name=value, such as --query a=6$/m],
       [[file, "--what"], /unknown option/],
       [["-", "--bundle"], /--bundle needs a file/],
       [[file, "--", "--minify"], /--minify is for esbuild/],

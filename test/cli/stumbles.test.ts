@@ -63,6 +63,9 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["run acme/hook", /there is no file acme\/hook in \/.*; did you mean --task hook --container acme\?/],
     ["run test/nohook", /there is no file test\/nohook in \//],
     ["run nofile.ts", /there is no file nofile\.ts in \//],
+    ["run REDAME.md", /there is no file REDAME\.md in \/.*; did you mean README\.md\?/],
+    ["run zz.json", /there is no file zz\.json in \/.*; the folder has .*package\.json/],
+    ["run nofolder/zz.ts", /there is no file nofolder\/zz\.ts in .*; there is no folder nofolder either/],
     ["run nofile.ts --data {}", /--data is the data folder of the service; did you mean --input\?/],
     ["run README.md --input {name:you}", /--input is not JSON: .*; JSON has names and texts in double quotes, such as/],
     [

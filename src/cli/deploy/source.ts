@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 
+import { didYouMean, listed } from "../../nearest.ts";
 import { UsageError } from "../exits.ts";
 
 /** The code of a file, and the modules below its folder that it imports. */
@@ -104,7 +105,7 @@ export function readText(file: string): string {
     const isMissing = code === "ENOENT";
     const where = path.isAbsolute(file) ? "" : ` in ${process.cwd()}`;
     const what = isMissing
-      ? `there is no file ${file}${where}${/[\s;()*]/.test(file) ? CODE : ""}`
+      ? `there is no file ${file}${where}${/[\s;()*]/.test(file) ? CODE : nearby(file)}`
       : `${file} cannot be read: ${(error as Error).message}`;
     throw new UsageError(what, { cause: error });
   }
@@ -112,4 +113,20 @@ export function readText(file: string): string {
 
 function isFile(file: string): boolean {
   return existsSync(file) && statSync(file).isFile();
+}
+
+/** The files that a message names. */
+const MAX_NEARBY = 5;
+
+/** Returns which file of the folder was perhaps meant, or the files with the same end. */
+function nearby(file: string): string {
+  let names: string[];
+  try {
+    names = readdirSync(path.dirname(file)).filter((name) => path.extname(name) === path.extname(file));
+  } catch {
+    return `; there is no folder ${path.dirname(file)} either`;
+  }
+  const near = didYouMean(path.basename(file), names);
+  if (near !== "" || names.length === 0) return near;
+  return `; the folder has ${listed(names, MAX_NEARBY)}`;
 }

@@ -181,7 +181,10 @@ const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
 function queryOf(texts: readonly string[]): string {
   const pairs = texts.map((pair): [string, string] => {
     const at = pair.indexOf("=");
-    if (at < 1) throw new UsageError(`--query ${pair} is not name=value`);
+    if (at < 1)
+      throw new UsageError(
+        `--query ${pair} is not name=value, such as --query ${/^\w+$/.test(pair) ? pair : "name"}=6`,
+      );
     return [pair.slice(0, at), pair.slice(at + 1)];
   });
   return new URLSearchParams(pairs).toString();
