@@ -96,7 +96,7 @@ function shapeFault(main: object): CodeFault {
         ? `One function answers all methods, and receives a request only as fetch: \`export default { fetch: ${name} }\`; request.method names the method.`
         : parametersOf(main, name) === 3
           ? `Export one function. A function that calls back has two parameters: \`module.exports = (context, callback) => ${name}(context, context, callback)\`.`
-          : `Export a function, or an object with fetch(request, env, ctx): for example \`export default ${name}\`, or \`module.exports = module.exports.${name}\` at the end of CommonJS.`;
+          : `Export a function, or an object with fetch(request, env, ctx): for example \`export default async function ${name}(context) { ... }\` instead of the object, or \`module.exports = module.exports.${name}\` at the end of CommonJS.`;
   return new CodeFault("code_shape", `the code exports an object without a fetch function${more}`, { hint });
 }
 

@@ -29,7 +29,7 @@ const HINTS: readonly ErrorHint[] = [
   { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
   {
     pattern:
-      /^(?:contex|contxt|conext|ctxt|ctx|req|request|event|query|params|args|inputs?|payload|data|body) is not defined/,
+      /^(?:contex|contxt|conext|ctxt|ctx|\$?(?:req|request|event|query|params|args|inputs?|payload|data|body)|\$json|\$node|\$vars) is not defined/,
     hint: "Code that is not a function has `context`: context.query, context.body, context.data, context.headers.",
   },
   {
@@ -127,7 +127,10 @@ const HINTS: readonly ErrorHint[] = [
     pattern: /^React is not defined/,
     hint: 'JSX needs functions: add "packages": {"react": "*"}, or another package with them, or name a function: /** @jsx h */.',
   },
-  { pattern: /^print is not defined/, hint: "Return the result, or use console.log for the log." },
+  {
+    pattern: /^(?:print|println|printf|puts|echo|Console|System|fmt) is not defined/,
+    hint: "Return the result, or use console.log for the log.",
+  },
   { pattern: /^(?:context|ctx)\.log is not a function/, hint: "Use console.log." },
   {
     pattern: /^context is not defined/,
@@ -183,6 +186,8 @@ export function hintOf(error: ErrorMessage): string | undefined {
   if (cause?.["code"] === "ENOTFOUND" || cause?.["code"] === "EAI_AGAIN")
     return `The cause: ${cause.message}. Check the name of the host.`;
   if (cause?.message === "unknown scheme") return "The URL begins with an unknown scheme: write https:// or http://.";
+  if (cause?.["code"] === "ERR_SSL_WRONG_VERSION_NUMBER" || error["code"] === "ERR_SSL_WRONG_VERSION_NUMBER")
+    return "The server does not speak TLS at this port: write http:// instead of https://, or the port of its https.";
   const untrusted = (cause ?? error)["code"];
   if (typeof untrusted === "string" && UNTRUSTED.test(untrusted))
     return `${cause ? `The cause: ${cause.message}. ` : ""}A task trusts the authorities that come with Node, and no setting adds one: give the certificate of another authority to node:https, as in https.get(url, { ca: pem }, callback).`;
@@ -207,10 +212,14 @@ export function hintOf(error: ErrorMessage): string | undefined {
   return undefined;
 }
 
+/** The calls of the kernel that name a file or a folder. */
+const OF_FILES =
+  /^(?:open|mkdir|mkdtemp|rmdir|scandir|opendir|l?stat|access|chdir|unlink|rename|copyfile|readlink|realpath|l?chmod|l?chown|l?utime)$/;
+
 /** Whether a file could not be opened or written. */
 function isOfFiles({ code, syscall, permission }: ErrorMessage): boolean {
   // With isolation "none", Node itself refuses.
   if (code === "ERR_ACCESS_DENIED") return permission === "FileSystemWrite" || permission === "FileSystemRead";
   const isRefused = code === "ENOENT" || code === "EACCES" || code === "EROFS";
-  return isRefused && (syscall === "open" || syscall === "mkdir" || syscall === "scandir" || syscall === "stat");
+  return isRefused && typeof syscall === "string" && OF_FILES.test(syscall);
 }

@@ -1,5 +1,6 @@
 import type { FaultMessage } from "../wire/messages.ts";
 import { absentHint } from "./absent-hints.ts";
+import { callHint } from "./call-hints.ts";
 import { contextHint } from "./context-hints.ts";
 import { listHint } from "./list-hints.ts";
 import { misreadHint } from "./misread-hints.ts";
@@ -32,6 +33,7 @@ export function hintOfFault(
     stdinHint(main, fault) ??
     misreadHint(main, fault) ??
     listHint(main, located, run) ??
+    callHint(main, fault) ??
     fault.hint ??
     shape?.hintOf?.(fault) ??
     contextHint(main, fault) ??

@@ -67,11 +67,19 @@ function taskFault(code: "task_threw" | "task_error", error: unknown): FaultMess
     ? NO_ERROR
     : (hintOf(text) ??
       reservedHint(status) ??
-      (code === "task_threw" && text.stack === undefined ? NO_ERROR : undefined));
+      (text.stack !== undefined
+        ? undefined
+        : code === "task_threw"
+          ? NO_ERROR
+          : status === undefined
+            ? ERROR_FIRST
+            : undefined));
   if (hint !== undefined) fault.hint = hint;
   return fault;
 }
 
+const ERROR_FIRST =
+  "The first argument of the callback is the error: write callback(null, value) for a result, and callback(new Error(text)) for an error.";
 const NO_ERROR = "Throw an Error, such as new Error(text): only an Error has the line at which it was thrown.";
 
 /** Explains a status that a thrown error cannot set, because it is an answer of the service itself. */

@@ -9,6 +9,10 @@ const PAGE =
   "The text is a page, such as HTML, and not JSON: check the URL, and test response.ok before response.json().";
 const RULES =
   "The parsed text is not JSON: JSON has names and texts in double quotes, no comma before ] and }, and true, false and null in lower case.";
+const OF_RESPONSE =
+  "The value is a Response, and not its text: write await response.json() instead of JSON.parse(response).";
+const OF_PROMISE =
+  "The value is a promise, and not its text: put await before the call that makes it. await response.json() parses the answer of fetch.";
 const NO_OWN_MODULE = /^there is no module "(\.\.?\/[\w./-]{1,100})"/;
 const OF_FOR_EACH = /\bPromise\.(?:all|allSettled|race|any)\(\s*[\w$.[\], ]{1,200}\.forEach\(/;
 /** The most names of one import that are looked at. */
@@ -25,6 +29,8 @@ export function misreadHint(text: string, { code, error }: FaultMessage): string
     if (code === "task_threw" && error.message.startsWith("undefined is not iterable") && OF_FOR_EACH.test(text))
       return "forEach returns nothing: write await Promise.all(list.map(...)).";
     if (code !== "task_threw" || error.name !== "SyntaxError" || !OF_JSON.test(error.message)) return undefined;
+    if (error.message.endsWith('"[object Response]" is not valid JSON')) return OF_RESPONSE;
+    if (error.message.endsWith('"[object Promise]" is not valid JSON')) return OF_PROMISE;
     if (error.message.startsWith("Unexpected token '<'")) return /\bfetch\b/.test(text) ? PAGE : undefined;
     return /\bJSON\.parse\b/.test(text) && !/\bfetch\b|\.json\(/.test(text) ? RULES : undefined;
   } catch {

@@ -31,8 +31,47 @@ const OTHERS: readonly { pattern: RegExp; verb: "is" | "looks like"; name: strin
     verb: "looks like",
     name: "SQL",
   },
-  { pattern: /^\s*package\s+\w+\s*\n/, verb: "looks like", name: "Go" },
+  { pattern: /^\s*<\?=/, verb: "is", name: "PHP" },
+  {
+    pattern: /^\s*package\s+\w{1,100}[ \t]{0,20}[;\r\n]\s{0,100}(?:import\s*[("]|func\b|type\b|var\b|const\b|\/\/|$)/,
+    verb: "looks like",
+    name: "Go",
+  },
+  {
+    pattern:
+      /^[ \t]*(?:use[ \t]+(?:std|crate|serde|tokio)::|(?:pub[ \t]+)?(?:async[ \t]+)?fn[ \t]+\w+[ \t]*[(<]|let[ \t]+mut[ \t]+\w|\w*print(?:ln)?!\()/m,
+    verb: "looks like",
+    name: "Rust",
+  },
+  {
+    pattern:
+      /^[ \t]*(?:using[ \t]+[\w.]+;|namespace[ \t]+[\w.]+;)|\bstatic[ \t]+(?:async[ \t]+)?(?:void|int|Task)[ \t]+Main[ \t]*\(|\bConsole\.(?:Write|Read)Line\(/m,
+    verb: "looks like",
+    name: "C#",
+  },
+  {
+    pattern: /^[ \t]*#[ \t]*include[ \t]*[<"]|^[ \t]*(?:int|void)[ \t]+main[ \t]*\([^()\n]{0,100}\)\s{0,20}\{/m,
+    verb: "looks like",
+    name: "C",
+  },
+  {
+    pattern:
+      /^[ \t]*(?:public|private|protected)[ \t]+(?:(?:static|final|abstract)[ \t]+)*(?:class|interface|enum|record|void|int|long|double|boolean|String)(?:\[\])?[ \t]+\w|\bSystem\.out\.print|^[ \t]*import[ \t]+(?:static[ \t]+)?javax?\./m,
+    verb: "looks like",
+    name: "Java",
+  },
+  { pattern: /^[ \t]*func[ \t]+(?:\([^()\n]{1,100}\)[ \t]*)?\w+[ \t]*\(/m, verb: "looks like", name: "Go or Swift" },
+  { pattern: /^[ \t]*(?:suspend[ \t]+)?fun[ \t]+\w+[ \t]*\(/m, verb: "looks like", name: "Kotlin" },
+  {
+    pattern: /^[ \t]*echo[ \t]+(?:\$\w|["'][^"'\n]{0,200}["'][ \t]*;|\w+\()|^[ \t]*\$\w+[ \t]*=[ \t]*array\(/m,
+    verb: "looks like",
+    name: "PHP",
+  },
+  { pattern: /[\w)\]][ \t]*(?:\bdo|\{)[ \t]*\|\w+(?:,[ \t]*\w+)*\|/, verb: "looks like", name: "Ruby" },
 ];
+/** A variable with its type in front, as in C, Java and C#. */
+const TYPED =
+  /^[ \t]*(?:int|long|float|double|bool|boolean|char|string|String|auto|val|final[ \t]+\w+)[ \t]+(\w{1,40})[ \t]*=(?!=)/m;
 const PUTS = /^\s*puts\s+["'\w]/;
 const RUBY = /^[ \t]*def[ \t]+\w+[^\n]*\n(?:[^]{0,2000}\n)?[ \t]*end[ \t]*$/m;
 
@@ -52,6 +91,9 @@ export function otherLanguageHint(text: string): string | null {
   for (let index = 1; index < PYTHON.length; index += 1) {
     if (PYTHON[index]!.test(beginning)) return onlyJavaScript("looks like", "Python");
   }
+  const typed = TYPED.exec(beginning)?.[1];
+  if (typed !== undefined)
+    return `A variable is declared with const or let, without its type in front: const ${typed} = ...`;
   if (/^[ \t]*#(?:[ \t]|$)/m.test(beginning)) return "A comment of JavaScript begins with //, and not with #.";
   return PROSE.test(beginning) ? "The text begins with a sentence. Send only code." : null;
 }

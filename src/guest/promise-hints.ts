@@ -1,6 +1,7 @@
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
+import { unawaitedBodyText } from "../wire/unawaited-text.ts";
 import { responseMember } from "./response-member.ts";
-import { escaped, isAsync, unawaitedMember } from "./unawaited.ts";
+import { escaped, isAsync, memberOfBody, unawaitedMember } from "./unawaited.ts";
 import { usedPromise } from "./used-promise.ts";
 import { withoutTexts } from "./without-texts.ts";
 
@@ -50,6 +51,9 @@ function ofMember(text: string, { message }: ErrorMessage): string | undefined {
     return `${response.variable} is a Response, which has no ${response.member}: write const data = await ${response.variable}.json().`;
   const taken = TAKEN.exec(text)?.[1];
   if (taken !== undefined && isRead(text, taken, read)) return CALLBACK;
+  const body = memberOfBody(withoutTexts(text));
+  if (body && new RegExp(String.raw`(?<![\w$])${escaped(body.member)}\s*\.\s*${escaped(read)}(?![\w$])`).test(text))
+    return unawaitedBodyText(body.call, body.member);
   const unawaited = unawaitedMember(text);
   if (!unawaited) return undefined;
   const { variable, member, call } = unawaited;

@@ -37,6 +37,10 @@ const OWNERS = [
   Promise,
 ];
 
+const NAME = /^[A-Za-z_$][\w$]*$/;
+/** Members of lists, texts, requests, answers, URLs and errors that are values. */
+const VALUES =
+  /^(?:length|size|byteLength|ok|status|statusText|statusCode|bodyUsed|redirected|aborted|url|href|origin|protocol|host|hostname|port|pathname|search|hash|message|stack|env|argv|platform|pid)$/;
 /** Functions of a text that make HTML. Code hardly ever means them. */
 const OF_HTML = /^(?:anchor|big|blink|bold|fixed|fontcolor|fontsize|italics|link|small|strike|sub|sup)$/;
 /** Functions of other languages, and what JavaScript calls them. */
@@ -97,11 +101,13 @@ export function sourceHint(text: string, { code, error, at }: FaultMessage, run:
 function ofFunction(text: string, { message }: ErrorMessage, run: Run): string | undefined {
   const [, owner, name] = NO_FUNCTION.exec(message) ?? [];
   if (owner === undefined || name === undefined) {
-    return message.endsWith(" is not a function")
-      ? "Check what the name stands for: only a function can be called."
-      : undefined;
+    const called = /^(.{1,64}) is not a function$/.exec(message)?.[1];
+    if (called === undefined) return undefined;
+    return NAME.test(called)
+      ? `Only a function can be called, and ${called} is none: leave () out, or check the line that declares ${called}.`
+      : "Only a function can be called: check the value in front of the parentheses.";
   }
-  if (/^[A-Za-z_$][\w$]*$/.test(owner)) {
+  if (NAME.test(owner)) {
     const made = new RegExp(
       String.raw`\b(?:const|let|var)\s+${escaped(owner)}\s*=\s*(?!await\b|new\b|function\b|async\b)[\w$.]+\(`,
     );
@@ -113,7 +119,9 @@ function ofFunction(text: string, { message }: ErrorMessage, run: Run): string |
   }
   if (new RegExp(String.raw`\bclass\s+${escaped(owner)}\b`).test(text))
     return `${name} is a function of the objects of the class ${owner}: write new ${owner}().${name}(...), or static before ${name} in the class.`;
-  if (name === "length" || name === "size") return `${name} is a value, and no function: leave () out.`;
+  if (name === "headers" || name === "searchParams")
+    return `${name} is a value, and no function: write ${name}.get("name").`;
+  if (VALUES.test(name)) return `${name} is a value, and no function: leave () out.`;
   const other = isOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined;
   if (other !== undefined) return `JavaScript has no ${name}: did you mean ${other}?`;
   const { body } = run.request();
@@ -135,7 +143,7 @@ function ofFunction(text: string, { message }: ErrorMessage, run: Run): string |
   // Names of functions resemble each other: getName is not a misspelt getDate.
   if (near !== null && (name.length >= 8 || distance(name.toLowerCase(), near.toLowerCase()) < 2))
     return `Did you mean ${near}?`;
-  return `The value in front of .${name} has no function ${name}: console.log shows the value.`;
+  return `The value in front of .${name} has no function ${name}: leave () out if ${name} is a value. console.log shows what there is.`;
 }
 
 function hasText(run: Run): boolean {

@@ -91,6 +91,15 @@ const FILE_NAME = /^\s*@?[\w./\\~-]+\.(?:[cm]?[jt]s|py)\s*$/;
 function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   const rest = failure.position ? text.slice(offsetOf(text, failure.position)) : "";
   const character = rest.charAt(0);
+  const before = text.slice(0, text.length - rest.length).slice(-MAX_BEFORE);
+  if (ASYNC_STATEMENT.test(rest) && /(?<![\w$.])async[ \t]{1,8}$/.test(before))
+    return syntaxFault(
+      text,
+      failure,
+      "Leave async out: it stands before a function only, and the code may use await without it.",
+    );
+  if (character === "{" && /(?<![\w$.])async[ \t]{0,8}\([^()]{0,80}\)[ \t]{0,8}$/.test(before))
+    return syntaxFault(text, failure, "An arrow function has => before its braces: async () => { ... }.");
   if (character === "@") {
     const notJavaScript = { ...failure, message: "decorators are not JavaScript yet" };
     return withLoader(/<\/|\/>/.test(text) ? "tsx" : "ts", syntaxFault(text, notJavaScript, BUNDLE_HINT));
@@ -117,6 +126,10 @@ function characterFault(text: string, failure: SyntaxFailure): CodeFault {
   }
   return syntaxFault(text, failure, grammarHint(text, failure));
 }
+
+/** The part of a text in front of a failure that is looked at. */
+const MAX_BEFORE = 120;
+const ASYNC_STATEMENT = /^(?:return|const|let|var|if|for|while|do|switch|try|throw|await)\b/;
 
 /** Returns the offset of the JSX element at which a parser stopped. No parser gets past the first closed element. */
 function tagBefore(text: string, { position }: SyntaxFailure): number | null {

@@ -28,7 +28,7 @@ const OF_PROMISE = /^(?:then|catch|finally|constructor|toString|valueOf|hasOwnPr
  */
 export function unawaitedMember(source: string): UnawaitedMember | null {
   const text = withoutTexts(source);
-  const ofCall = memberOfCall(text);
+  const ofCall = memberOfCall(text) ?? memberOfBody(text);
   if (ofCall) return ofCall;
   const held = new RegExp(HELD.source, "g");
   let left = MAX_VARIABLES;
@@ -53,6 +53,38 @@ function memberOfCall(text: string): UnawaitedMember | null {
     if (!OF_PROMISE.test(member) && isAsync(text, call)) return { variable: call, member, call };
   }
   return null;
+}
+
+/** A member of the promise of a body: `(await fetch(url)).json().name`, `response.json().name`. An `await` before it awaits the member. */
+const READ_OF_BODY =
+  /(?:(?<![\w$])([A-Za-z_$][\w$]{0,63})|\))\s*\.\s*(json|text|blob|arrayBuffer|formData|bytes)\(\s*\)\s*\??\.\s*(?!(?:then|catch|finally)\b)([A-Za-z_$][\w$]{0,63})/g;
+/** Names that are taken from the promise of a body. */
+const TAKEN_OF_BODY =
+  /\{\s*([A-Za-z_$][\w$]{0,63})[^{}]{0,300}\}\s*=\s*(?!await\b)(?:([A-Za-z_$][\w$]{0,63})|\(\s*await\s+fetch\b[^;\n]{0,300}\))\s*\.\s*(json|formData)\(\s*\)\s*(?:[;\n}]|$)/g;
+
+/** The function of a body, such as json, is both the variable and the call. */
+export function memberOfBody(text: string): UnawaitedMember | null {
+  if (!/\bfetch\s*\(/.test(text)) return null;
+  const reads = new RegExp(READ_OF_BODY.source, "g");
+  let left = MAX_VARIABLES;
+  for (let found = reads.exec(text); found && left > 0; found = reads.exec(text)) {
+    left -= 1;
+    const [, owner, call, member] = found;
+    if (isBody(text, owner)) return { variable: call!, member: member!, call: call! };
+  }
+  const taken = new RegExp(TAKEN_OF_BODY.source, "g");
+  for (let found = taken.exec(text); found && left > 0; found = taken.exec(text)) {
+    left -= 1;
+    const [, member, owner, call] = found;
+    if (isBody(text, owner)) return { variable: call!, member: member!, call: call! };
+  }
+  return null;
+}
+
+/** Whether a name is that of a Response or a Request. Without a name, it is what `fetch` returned. */
+function isBody(text: string, owner: string | undefined): boolean {
+  if (owner === undefined) return /\(\s*await\s+fetch\s*\(/.test(text);
+  return isResponse(text, owner) || /^(?:req|request|res|resp|response)$/.test(owner);
 }
 
 /** Names that are taken from what a call returned: `const { a } = load()`. */

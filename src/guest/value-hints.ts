@@ -48,6 +48,26 @@ export const OF_VALUES: readonly ErrorHint[] = [
     hint: "An answer with this status has no body: write new Response(null, { status }).",
   },
   {
+    pattern: /: Expected \d{1,9} to be one of: Null, Undefined, Object\.$/,
+    hint: "The last argument is an object with the options: write { status: 404 } instead of 404, as in Response.json(value, { status: 404 }).",
+  },
+  {
+    pattern: /: Expected (?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) to be one of: Null, Undefined, Object\.$/,
+    hint: 'The last argument is an object with the options: write { method: "POST" } instead of "POST".',
+  },
+  {
+    pattern: /: Expected .{1,200} to be one of: Null, Undefined, Object\.$/,
+    hint: 'The last argument is an object with the options, such as { status: 404, headers: { "content-type": "text/html" } }.',
+  },
+  {
+    pattern: /^Promise resolver .{1,200} is not a function$/,
+    hint: "A promise needs a function that settles it: write new Promise((resolve, reject) => ...), and call resolve(value) in it.",
+  },
+  {
+    pattern: /^The comparison function must be either a function or undefined/,
+    hint: "sort takes a function of two items, or nothing: write list.sort((a, b) => a - b), or list.sort() for texts.",
+  },
+  {
     pattern: /^init\["status"\] must be in the range/,
     hint: "The status of a Response is a whole number from 200 to 599.",
   },

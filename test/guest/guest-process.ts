@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { resultHint } from "../../src/containers/guest/hint-texts.ts";
 import { guestArguments } from "../../src/sandbox/program/guest-program.ts";
 import { makeFolder, makeProgram } from "../../src/sandbox/program/make-program.ts";
 import { encodeCode } from "../../src/wire/code-message.ts";
@@ -22,6 +23,7 @@ import {
   WINDOW_BYTES,
 } from "../../src/wire/messages.ts";
 import { encodePackages } from "../../src/wire/package-message.ts";
+import { decodeResultHint } from "../../src/wire/result-hints.ts";
 
 /** The outcome of one run. */
 export interface Outcome {
@@ -92,6 +94,8 @@ async function makeGuestProgram(): Promise<string> {
 /** A guest without its sandbox. It exchanges frames with the test as it does with the service. */
 export class GuestProcess {
   readonly logs: LogEntry[] = [];
+  /** By run: the hint about its result. */
+  readonly resultHints: Map<number, string> = new Map();
   /** The failures that no answer reports. */
   readonly lateErrors: { run: number; fault: FaultMessage }[] = [];
   /** By code id: 1 if the code takes a context, otherwise 0. */
@@ -225,6 +229,13 @@ export class GuestProcess {
     return outcome.fault;
   }
 
+  /** Runs code, and returns the hint of its fault, or about its result. */
+  async hint(source: string, context: Partial<RunContext> = {}): Promise<string | undefined> {
+    const { id, outcome } = this.start(this.code(source), context);
+    const { fault } = await outcome;
+    return fault ? fault.hint : this.resultHints.get(id);
+  }
+
   /** Sends any frame. */
   send(frame: Buffer): void {
     this.#outbox.push(frame);
@@ -296,6 +307,10 @@ export class GuestProcess {
     if (type === FROM_GUEST.compiled) this.compiled.set(id, payload[0]!);
     if (type === FROM_GUEST.log)
       this.logs.push({ run: id, level: LOG_LEVELS[payload[0]!]!, text: payload.toString("utf8", 1) });
+    if (type === FROM_GUEST.resultHint) {
+      const decoded = decodeResultHint(payload);
+      if (decoded) this.resultHints.set(id, resultHint(decoded.hint, decoded.path));
+    }
     if (type === FROM_GUEST.unreturned) this.onUnreturned?.(payload.readUInt32LE());
     if (type >= FROM_GUEST.open) return this.onNetwork?.(type, id, payload);
     if (type === FROM_GUEST.lateError)

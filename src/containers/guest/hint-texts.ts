@@ -1,6 +1,7 @@
 import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
 import { TASK_MEMBERS } from "../../wire/envelope-names.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
+import { isOfBody, unawaitedBodyText } from "../../wire/unawaited-text.ts";
 
 /** Returns the hint for code that returned nothing, although its last statement has a value. */
 export function unreturnedHint(line: number): string {
@@ -52,6 +53,7 @@ const OF_NAMES = {
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
   unawaited: ([variable, member, ...calls]: readonly string[]) => {
     const call = calls.join(".");
+    if (variable === call && isOfBody(call)) return unawaitedBodyText(call, member ?? "");
     return variable === call
       ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
       : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`;
