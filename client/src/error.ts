@@ -105,6 +105,8 @@ export function unexpected(reason: string, members: Partial<ErrorMembers> = {}):
 export function errorOfRecord(record: AnsweredRunRecord): CaissonError | null {
   const { error, run, status } = record;
   if (error === null && status === "ok") return null;
+  // Another service may answer with JSON, too.
+  if (typeof (status as unknown) !== "string") return unexpected("it is JSON, and no record of a run");
   const { code, name, message, hint, at, stack } = error ?? {
     ...{ code: "internal_error", name: null, message: `the run has the status ${status}` },
     ...{ hint: null, at: null, stack: null },

@@ -3,8 +3,9 @@ import { Command } from "commander";
 import type { Caisson } from "../../client/src/index.ts";
 import { actionOf, apply, type Applied } from "./deploy/apply.ts";
 import { plan, type Step } from "./deploy/plan.ts";
-import { readProject } from "./deploy/project.ts";
+import { readProject, TASKS_FOLDER } from "./deploy/project.ts";
 import { stepText } from "./deploy/show.ts";
+import { unusedFiles } from "./deploy/unused-files.ts";
 import { readWanted } from "./deploy/wanted.ts";
 import { printable, printableJson } from "./print/printable.ts";
 import { confirm } from "./print/prompt.ts";
@@ -39,6 +40,8 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   const { container } = project;
   const wanted = [];
   for (const task of project.tasks) wanted.push(await readWanted(task, flags.bundle === true || project.bundle));
+  for (const file of unusedFiles(project, wanted))
+    say(`${file} is no task, and no task imports it: the files directly in ${TASKS_FOLDER}/ are the tasks`);
   const { caisson, target } = call;
   say(`comparing ${countText(wanted.length, "task")} with the container ${container} at ${target.url}`);
   const steps = await plan(caisson, container, wanted, { secrets: flags.secrets === true, environment: process.env });

@@ -166,8 +166,9 @@ function commandMeant(command: Command, text: string, word: string): string {
   const other = isTop ? OTHER_COMMANDS : (OTHER_SUBCOMMANDS[command.name()] ?? {});
   if (Object.hasOwn(other, word)) return `${fact}; ${other[word]}\n`;
   const guessed = /^\(Did you mean (?:one of )?(\w+)/.exec(guess ?? "")?.[1];
-  if (guessed?.[0] === word[0] && guessed !== undefined) return text;
-  const name = guess === undefined ? nearest(word, namesOf(command)) : null;
+  // Commander also guesses words that have only some letters in common: update is not usage.
+  if (guessed?.[0] === word[0] && guessed !== undefined && nearest(word, [guessed]) !== null) return text;
+  const name = nearest(word, namesOf(command));
   if (name?.[0] === word[0] && name !== null) return `${fact}\n(Did you mean ${name}?)\n`;
   const near = isTop ? null : nearest(word, Object.keys(other));
   if (near !== null) return `${fact}; ${other[near]}\n`;

@@ -4,6 +4,8 @@ const NO_SCHEDULE =
 const RUN_TASK = "caisson run --task NAME --container NAME runs a deployed task";
 const LISTS =
   "caisson tasks list CONTAINER, caisson containers list, caisson runs list and caisson tokens list print lists";
+const REMOVALS =
+  "caisson tasks delete deletes a task, caisson tokens revoke revokes a token, and caisson packages remove forbids a package";
 const FOLLOW = "caisson logs CONTAINER -f follows the console and the errors";
 
 /** Commands of other programs, and what to write instead. */
@@ -33,6 +35,11 @@ export const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   new: "caisson init writes a project, and caisson deploy deploys its tasks",
   publish: "caisson deploy deploys the tasks of a folder",
   push: "caisson deploy deploys the tasks of a folder",
+  update: "caisson deploy puts the changed tasks of a folder into its container",
+  upgrade: "an upgrade is: caisson backup, replace the program, and restart the service",
+  remove: REMOVALS,
+  rm: REMOVALS,
+  delete: REMOVALS,
   secrets: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
   secret: "caisson tasks deploy --secret and caisson tokens issue --secret set secrets",
   cron: NO_SCHEDULE,

@@ -109,7 +109,14 @@ describe("caisson deploy", () => {
     );
     const run = await caisson(["run", "--task", "order", "--input", '{"lines": [1, 2, 3]}']);
     assert.deepEqual([run.code, run.stdout], [0, "6\n"], run.stderr);
+    await write("tasks/jobs/nightly.ts", "export default () => 1;\n");
     const again = await caisson(["deploy"]);
+    assert.match(
+      again.stderr,
+      /^caisson: tasks\/jobs\/nightly\.ts is no task, and no task imports it: the files directly in tasks\/ are the tasks$/m,
+    );
+    assert.doesNotMatch(again.stderr, /total\.ts/);
+    await rm(path.join(folder, "tasks/jobs"), { recursive: true });
     assert.equal(again.stdout, "= hook  version 1, unchanged\n= order  version 1, unchanged\n");
     assert.match(again.stderr, /everything is deployed already/);
   });

@@ -57,10 +57,41 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["npm", /unknown command 'npm'; the commands are run, init, deploy/],
     ["suspend acme", /caisson containers suspend CONTAINER refuses its runs/],
     ["rollback shop a 1", /caisson tasks rollback CONTAINER TASK VERSION/],
+    [
+      "update",
+      /^caisson: unknown command 'update'; caisson deploy puts the changed tasks of a folder into its container$/m,
+    ],
+    ["upgrade", /'upgrade'; an upgrade is: caisson backup, replace the program, and restart the service$/m],
+    [
+      "remove hook",
+      /'remove'; caisson tasks delete deletes a task, caisson tokens revoke revokes a token, and caisson/,
+    ],
+    ["rm hook", /'rm'; caisson tasks delete deletes a task, .* and caisson packages remove forbids a package$/m],
+    ["delete hook", /'delete'; caisson tasks delete deletes a task/],
+    ["add zod", /'add'; caisson packages add NAME permits a package/],
+    ["ls", /'ls'; caisson tasks list CONTAINER/],
+    ["ps", /'ps'; caisson runs list --status running/],
+    ["exec task.js", /'exec'; caisson run task\.ts runs code$/m],
+    ["eval 1", /'eval'; write the code to stdin/],
+    ["new", /'new'; caisson init writes a project/],
+    ["publish", /'publish'; caisson deploy deploys the tasks of a folder$/m],
+    ["push", /'push'; caisson deploy deploys the tasks of a folder$/m],
     ["serve 7391", /too many arguments .*; did you mean --port 7391\?/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],
     ["run acme/hook", /there is no file acme\/hook in \/.*; did you mean --task hook --container acme\?/],
+    [
+      "run test/cli/command",
+      /there is no file test\/cli\/command in \/.*; did you mean caisson run test\/cli\/command\.ts\?$/m,
+    ],
+    [
+      'run README.md --json {"name":"bob"}',
+      /run takes one file; the input goes to --input, and --json takes no value: caisson run README\.md --input '\{"name": "you"\}'$/m,
+    ],
+    [
+      "run README.md --input package.json",
+      /--input is not JSON: .*; did you mean --input @package\.json\? With @, the input is the content of the file$/m,
+    ],
     ["run test/nohook", /there is no file test\/nohook in \//],
     ["run nofile.ts", /there is no file nofile\.ts in \//],
     ["run REDAME.md", /there is no file REDAME\.md in \/.*; did you mean README\.md\?/],
@@ -313,6 +344,30 @@ describe("run", () => {
     assert.match(stderr, /Could not resolve "left-pad"[^]*was not bundled: .*npm install/);
     assert.doesNotMatch(stderr, /node:internal|at x/);
   });
+
+  const unresolved: [name: string, fix: RegExp][] = [
+    [
+      "jsr:@std/assert",
+      /with 1; esbuild resolves no jsr: import: npx jsr add @std\/assert installs the package, and then write import "@std\/assert" without jsr:$/m,
+    ],
+    [
+      "npm:zod",
+      /with 1; esbuild resolves no npm: import: npm install zod, and write the name without npm:, or run without --bundle$/m,
+    ],
+    ["bun:sqlite", /with 1; the code runs in Node, which has no module of Bun: use the node: modules$/m],
+  ];
+  for (const [name, fix] of unresolved) {
+    it(`names what to do about an import that esbuild does not resolve: ${name}`, async () => {
+      const esbuild = await write(
+        "resolves-none",
+        `#!/bin/sh\necho 'X [ERROR] Could not resolve "${name}"' >&2\nexit 1\n`,
+      );
+      await chmod(esbuild, 0o755);
+      const { code, stderr } = await caisson("run", "--esbuild", esbuild, await write("r.ts", `import "${name}"`));
+      assert.equal(code, 2);
+      assert.match(stderr, fix);
+    });
+  }
 
   it("reports an administrative token that is missing", async () => {
     const { stderr } = await hostedCommand(["run", await write("one.js", "1"), "--data", path.join(folder, "nowhere")]);

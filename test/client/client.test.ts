@@ -283,7 +283,10 @@ describe("a request", () => {
       ],
       [() => caisson.run("return 6 * 7", "acme"), /^container must be a name, not code: run\("acme", "return 1"/],
       [() => caisson.check("a", "return 1" as unknown as { code: string }), /must be an object such as \{ code/],
-      [() => wrong["tasks"]!["put"]!("a", "t"), /must be an object such as \{ code/],
+      [
+        () => wrong["tasks"]!["put"]!("a", "t"),
+        /^the third argument must be an object such as \{ code: "return 1" \}, not undefined: tasks\.put\("acme", "hello", \{ code: "return 1" \}\)$/,
+      ],
       [() => wrong["tasks"]!["put"]!("a", "t", { code: () => 1 }), /^code must be JSON, not a function/],
       [() => wrong["tokens"]!["issue"]!("a"), /must be an object such as \{ containers: \["acme"\] \}/],
       [() => wrong["containers"]!["update"]!("a"), /must be an object such as \{ limits/],
@@ -364,6 +367,14 @@ describe("a request", () => {
       const error = await failure(client.run("a", "1"), "unexpected_answer");
       assert.equal(error.status, answer.status);
     }
+  });
+
+  it("that another service answers with JSON throws unexpected_answer", async () => {
+    const error = await failure(answering(Response.json({ ok: true })).run("a", "1"), "unexpected_answer");
+    assert.equal(
+      error.message,
+      "the answer is not of caisson: it is JSON, and no record of a run\nCheck the url. A proxy may have answered.",
+    );
   });
 
   it("that a program answers which is not caisson throws unexpected_answer, and fills no memory", async () => {

@@ -11,7 +11,7 @@ import type {
 } from "../api-types.ts";
 import { CaissonError } from "../error.ts";
 import { List } from "../list.ts";
-import { mustBeObject, mustBeOptions } from "../options.ts";
+import { mustBeOptions } from "../options.ts";
 import { nameOthers } from "../other-methods.ts";
 import { wait } from "../retry.ts";
 import type { RequestOptions, Transport } from "../transport.ts";
@@ -58,7 +58,7 @@ export class Tasks {
    * request is sent again.
    */
   async put(container: string, task: string, definition: TaskRequest, options: ChangeOptions = {}): Promise<Task> {
-    const json = mustBeObject(definition, TASK);
+    const json = mustBeDefinition(definition, "put");
     const parameters = { path: { container, task }, json, headers: preconditions(options) };
     for (let isAgain = false; ; isAgain = true) {
       try {
@@ -81,7 +81,11 @@ export class Tasks {
     definition: TaskRequest,
     options: RequestOptions = {},
   ): Promise<AnsweredRunRecord> {
-    const parameters = { path: { container, task }, json: mustBeObject(definition, TASK), query: { dryRun: true } };
+    const parameters = {
+      path: { container, task },
+      json: mustBeDefinition(definition, "dryRun"),
+      query: { dryRun: true },
+    };
     return ((await this.#transport.json("PUT /api/tasks/{container}/{task}", parameters, options)) as DryRun).record;
   }
 
@@ -108,6 +112,14 @@ export class Tasks {
     const parameters = { path: { container, task }, json: { version }, headers: preconditions(options) };
     return this.#transport.json("POST /api/tasks/{container}/{task}/rollback", parameters, options);
   }
+}
+
+/** @throws {TypeError} if the definition is missing, as without the container, or no object */
+function mustBeDefinition(definition: TaskRequest, method: string): TaskRequest {
+  if (typeof definition === "object" && definition !== null) return definition;
+  throw new TypeError(
+    `the third argument must be an object such as ${TASK}, not ${typeof definition}: tasks.${method}("acme", "hello", ${TASK})`,
+  );
 }
 
 /** The `etag` of a task has no quotes, but a header of HTTP does. */

@@ -34,8 +34,7 @@ export async function bundle(file: string, program: string | undefined, flags: r
     const [code, messages, [status, signal]] = await Promise.all([buffer(child.stdout), text(child.stderr), closed]);
     process.stderr.write(printableLines(withoutStack(messages)).join("\n"));
     if (status !== 0) {
-      const fix = /Could not resolve/.test(messages) ? "; npm install installs the packages of a project" : "";
-      throw new UsageError(`${file} was not bundled: esbuild ended with ${status ?? signal}${fix}`);
+      throw new UsageError(`${file} was not bundled: esbuild ended with ${status ?? signal}${fixOf(messages)}`);
     }
     if (code.length === 0) throw new UsageError(`${file} was not bundled: esbuild printed nothing`);
     return code;
@@ -43,6 +42,21 @@ export async function bundle(file: string, program: string | undefined, flags: r
     if (!(error instanceof Error) || !("syscall" in error)) throw error;
     throw new UsageError(`${esbuild} cannot be started: ${error.message}`, { cause: error });
   }
+}
+
+/** Returns what to do about a module that esbuild does not find; empty for other errors. */
+function fixOf(messages: string): string {
+  const name = /Could not resolve "([^"\n]{1,200})"/.exec(messages)?.[1];
+  if (name === undefined) return "";
+  const [, scheme, named] = /^(jsr|npm):([@\w./-]+)/.exec(name) ?? [];
+  if (scheme === "jsr") {
+    const alone = `import "${named}"`;
+    return `; esbuild resolves no jsr: import: npx jsr add ${named} installs the package, and then write ${alone} without jsr:`;
+  }
+  if (scheme === "npm")
+    return `; esbuild resolves no npm: import: npm install ${named}, and write the name without npm:, or run without --bundle`;
+  if (/^bun(?::|$)/.test(name)) return "; the code runs in Node, which has no module of Bun: use the node: modules";
+  return "; npm install installs the packages of a project";
 }
 
 /** Leaves out the stack of the script that starts esbuild: it has nothing about the code. */

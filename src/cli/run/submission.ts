@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 
@@ -55,7 +55,7 @@ export async function readSubmission(
   const isBundled = flags.bundle === true || flags.esbuild !== undefined;
   refuseContradictions(file, flags, isBundled, esbuildFlags);
   const options: RunOptions = {
-    ...(flags.input !== undefined && { data: dataOf(await inputOf(flags.input, file)) }),
+    ...(flags.input !== undefined && { data: dataOf(await inputOf(flags.input, file), flags.input) }),
     ...(flags.timeout !== undefined && { timeout: flags.timeout }),
   };
   if (flags.task !== undefined)
@@ -94,6 +94,9 @@ async function bundled(file: string, { esbuild }: RunFlags, esbuildFlags: readon
   return { text, modules: null, file: null, inputs: [file, ...inputsOfBundle(text)], unsent: new Map() };
 }
 
+/** The ends of the names of files with code. */
+const ENDINGS = [".ts", ".js", ".mts", ".mjs", ".cts", ".cjs"];
+
 async function plain(file: string): Promise<Code> {
   if (file === "-")
     return {
@@ -103,6 +106,9 @@ async function plain(file: string): Promise<Code> {
       inputs: [],
       unsent: new Map(),
     };
+  const whole = existsSync(file) ? undefined : ENDINGS.map((end) => file + end).find((each) => existsSync(each));
+  if (whole !== undefined)
+    throw new UsageError(`there is no file ${file} in ${process.cwd()}; did you mean caisson run ${whole}?`);
   // A word without an ending is more often the name of a task than that of a file.
   if (/^[\w-]+$/.test(file) && !existsSync(file))
     throw new UsageError(`there is no file ${file} in ${process.cwd()}; did you mean --task ${file}?`);
@@ -131,6 +137,11 @@ function refuseContradictions(
   if (!isBundled && word !== undefined) {
     const pair = surplusPair(["--query"], word);
     if (pair !== null) throw new UsageError(`run takes one file; ${pair}`);
+    if (/^\s*[[{"]/.test(word))
+      throw new UsageError(
+        "run takes one file; the input goes to --input, and --json takes no value: caisson run " +
+          `${file ?? "task.ts"} --input '{"name": "you"}'`,
+      );
     // Neither is a file: a container and a task, as in the URL of a task.
     if (file !== undefined && ![file, word].some((each) => existsSync(each) || /[./]/.test(each)))
       throw new UsageError(
@@ -163,7 +174,7 @@ async function inputOf(input: string, file: string | undefined): Promise<string>
 }
 
 /** Parses the input. Its numbers stay as they are written, because JavaScript would round some of them. */
-function dataOf(input: string): unknown {
+function dataOf(input: string, given: string): unknown {
   try {
     return JSON.parse(input, ((_: string, value: unknown, { source }: { source?: string }) =>
       typeof value === "number" && source !== undefined ? rawJSON(source) : value) as (
@@ -171,9 +182,19 @@ function dataOf(input: string): unknown {
       value: unknown,
     ) => unknown);
   } catch (error) {
-    const form = `JSON has names and texts in double quotes, such as '{"name": "you"}'`;
+    const form =
+      input === given && isFileName(input)
+        ? `did you mean --input @${input}? With @, the input is the content of the file`
+        : `JSON has names and texts in double quotes, such as '{"name": "you"}'`;
     throw new UsageError(`--input is not JSON: ${(error as Error).message}; ${form}`, { cause: error });
   }
+}
+
+function isFileName(text: string): boolean {
+  return (
+    /^[\w./-]+\.json$/.test(text) ||
+    (/^[\w./-]+$/.test(text) && statSync(text, { throwIfNoEntry: false })?.isFile() === true)
+  );
 }
 
 const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown };
