@@ -141,7 +141,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   members: ["errors", "nearest"],
   nearest: [],
   "next-turn": [],
-  "package-names": [],
+  "package-names": ["wire"],
   "thread-cpu-time": [],
   "thread-programs": [],
   units: [],

@@ -2,6 +2,8 @@ import { isBuiltin } from "node:module";
 
 import semver from "semver";
 
+import { lowerCaseOf } from "./wire/popular-packages.ts";
+
 /** What an import such as `npm:@acme/tools@^2/parse` names. */
 export interface NpmSpecifier {
   readonly name: string;
@@ -108,6 +110,11 @@ export function readPermit(text: string): Permit | null {
   const name = at === -1 ? text : text.slice(0, at);
   const range = at === -1 ? "*" : text.slice(at + 1);
   return isPackageName(name) && isRange(range) ? { name, isScope: false, range } : null;
+}
+
+/** Returns the name in lower case that a permit with capital letters probably means, or null. */
+export function lowerCaseMeant(text: string): string | null {
+  return lowerCaseOf(readPermit(text)?.name ?? "");
 }
 
 function isSubpath(text: string): boolean {

@@ -3,7 +3,7 @@ import { Problem } from "../errors.ts";
 import type { BuildOrder, Builder, Built, Rejection, Text } from "../packages/model.ts";
 import { findEsbuild, INSTALL_ESBUILD } from "../sandbox/program/esbuild-program.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { popularNear } from "../wire/popular-packages.ts";
+import { lowerCaseOf, popularNear } from "../wire/popular-packages.ts";
 import { executeOrder } from "./build-guests.ts";
 import { loadText } from "./load-text.ts";
 import { dishonest, lockOf } from "./lock-of.ts";
@@ -139,7 +139,10 @@ function wholeOf(bytes: Buffer): Whole {
 /** Returns the hint for a package that the registry does not have, and whose name resembles one that is imported often; or null. */
 function misspelt(detail: string): string | null {
   const name = /^the package (\S{1,214}) does not exist at the registry$/.exec(detail)?.[1];
-  const near = name === undefined ? null : popularNear(name);
+  if (name === undefined) return null;
+  const lower = lowerCaseOf(name);
+  if (lower !== null) return `npm has names in lower case; did you mean ${lower}?`;
+  const near = popularNear(name);
   return near === null ? null : `Did you mean ${near}?`;
 }
 

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 
 import type { BuiltPackages, Packages, PermittedPackages } from "../../client/src/index.ts";
+import { lowerCaseMeant } from "../package-names.ts";
 import { gather } from "./gather.ts";
 import { entriesOf, packagesOf } from "./package-flags.ts";
 import { say } from "./print/say.ts";
@@ -82,6 +83,11 @@ function addCommand(): Command {
     let list: PermittedPackages | null = null;
     for (const entry of entriesOf(wordsOf(texts))) list = await caisson.packages.allow(entry);
     print(list!, () => policyText(list!));
+    for (const entry of entriesOf(wordsOf(texts))) {
+      const meant = lowerCaseMeant(entry);
+      if (meant !== null && !json)
+        say(`npm has names in lower case; did you mean ${meant}? caisson packages remove ${entry} removes this entry`);
+    }
     if (list!.npm !== "listed" && !json) say(`the list is not in use: the service has --npm ${list!.npm}`);
   });
 }

@@ -1,7 +1,7 @@
 import { Problem } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isTag, isWithin, type Permit, readPermit } from "../package-names.ts";
-import { popularNear } from "../wire/popular-packages.ts";
+import { lowerCaseOf, popularNear } from "../wire/popular-packages.ts";
 import type { PackageSet } from "./model.ts";
 
 /** The packages that a token permits: texts such as `zod`, `lodash@4` and `@acme/*`; `false` for none, null for no restriction. */
@@ -93,6 +93,9 @@ const NONE = "The operator permits packages with --npm listed and --npm-allow. O
 const ASK_ISSUER = "Ask for a token that permits it.";
 
 function addHint(name: string): string {
+  const lower = lowerCaseOf(name);
+  if (lower !== null)
+    return `npm has names in lower case; did you mean ${lower}? An administrator permits it with caisson packages add ${lower}.`;
   const near = popularNear(name);
   if (near !== null)
     return `Did you mean ${near}? An administrator permits it with caisson packages add ${near}. Or bundle it with the code.`;

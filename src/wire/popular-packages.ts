@@ -2,11 +2,25 @@ import { distance } from "./distance.ts";
 
 /** Returns the popular package of which a name is a misspelling: one letter too many, too few or wrong, or two in the wrong order; or null. */
 export function popularNear(name: string): string | null {
+  const lower = lowerCaseOf(name);
+  if (lower !== null && POPULAR.includes(lower)) return lower;
   if (name.length < MIN_CHARACTERS || POPULAR.includes(name)) return null;
   return (
     POPULAR.find((each) => each.length >= MIN_CHARACTERS && each[0] === name[0] && distance(name, each) < 2) ?? null
   );
 }
+
+/**
+ * Returns the name of a package in lower case if it has capital letters, and is none of the packages that are older than the rule
+ * against them; otherwise null.
+ */
+export function lowerCaseOf(name: string): string | null {
+  const lower = name.toLowerCase();
+  return lower === name || OLD.includes(name) ? null : lower;
+}
+
+/** Packages with capital letters that are still in use. */
+const OLD = ["JSONStream", "Base64", "JSV", "CSSselect", "XMLHttpRequest"];
 
 /** Packages that are imported often. A misspelling of one of them names it. */
 const POPULAR =

@@ -434,6 +434,12 @@ describe("a set that cannot be built", () => {
       /^Did you mean axios\?$/,
     );
     await refused(
+      orderOf({ Zod: "*" }),
+      "packages_not_found",
+      /^the package Zod does not exist at the registry$/,
+      /^npm has names in lower case; did you mean zod\?$/,
+    );
+    await refused(
       orderOf({ leaf: "^9" }),
       "packages_not_found",
       /no version of leaf is "\^9"/,

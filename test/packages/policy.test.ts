@@ -95,6 +95,12 @@ describe("requirePermitted", () => {
       hintOf("axois") ?? "",
       /^Did you mean axios\? An administrator permits it with caisson packages add axios\./,
     );
+    assert.equal(hintOf("Zod"), "Did you mean zod? It is permitted.");
+    assert.equal(
+      hintOf("Dayjs"),
+      "npm has names in lower case; did you mean dayjs? An administrator permits it with caisson packages add dayjs.",
+    );
+    assert.match(hintOf("JSONStream") ?? "", /^An administrator permits it with caisson packages add JSONStream\./);
     assert.doesNotMatch(hintOf("zood", ["lodash@4"]) ?? "", /zod\?/, "the token does not permit zod");
     const more = "An administrator permits all versions with caisson packages add lodash.";
     assert.equal(hintOf("lodash"), `Name a range within 4. ${more}`);
