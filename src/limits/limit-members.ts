@@ -6,7 +6,7 @@ import { type Limits, WINDOW_NAMES } from "./windows.ts";
 const MAX_LIMIT = 1_000_000_000;
 
 const LIMIT = `must be a whole number from 1 to ${MAX_LIMIT}; leave the window out for no limit`;
-const WINDOWS = `must be an object with any of ${WINDOW_NAMES.join(", ")}`;
+const WINDOWS = `must be an object with any of ${WINDOW_NAMES.join(", ")}, such as {"minute": 3}`;
 const NO_OBJECT = { error: (issue: { code: string }) => (issue.code === "invalid_type" ? WINDOWS : undefined) };
 
 /** The limit of one window, in runs. */

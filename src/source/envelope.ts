@@ -110,9 +110,10 @@ function withForm(error: unknown, body: Buffer, optionNames: ReadonlySet<string>
   const isObject = body.toString("latin1", 0, MAX_NAME_LENGTH).trimStart().startsWith("{");
   const hint = `A body of application/json is an envelope, such as {"code": "..."}. Send code as it is as text/javascript, or without a type.`;
   const mistake = jsonMistake(error.message, body);
-  const inObject = error.message.includes("line break")
-    ? LINE_BREAK
-    : `${mistake}${mistake.startsWith("A double quote") ? AS_IT_IS : ""}${hintFor(optionNames)}`;
+  const inObject =
+    error.message.includes("line break") && !mistake.startsWith("JSON has no")
+      ? LINE_BREAK
+      : `${mistake}${mistake.startsWith("A double quote") ? AS_IT_IS : ""}${hintFor(optionNames)}`;
   return new Problem(error.code, error.message, { ...error.options, hint: isObject ? inObject : hint });
 }
 

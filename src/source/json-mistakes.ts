@@ -19,11 +19,18 @@ export function jsonMistake(fault: string, body: Buffer): string {
   if (fault.includes("a comma or") && endsText(text.slice(0, Number(column) - 1), rest)) {
     return 'A double quote inside of a text is written \\". ';
   }
+  if (fault.includes("an unescaped line break") && rest.startsWith("\\")) return escapeMistake(rest[1] ?? "");
   if (fault.includes("an unescaped line break") && rest === "")
     return "In JSON, a line break in a text is written \\n. ";
   if (/^undefined\b/.test(rest)) return "JSON has no undefined: leave the member out, or write null. ";
   if (!(isName ? /^['`\w$]/ : /^['`]/).test(rest)) return "";
   return "JSON has names and texts in double quotes only; in a shell, put the whole JSON in single quotes. ";
+}
+
+/** A shell leaves these backslashes in a text in single quotes. JSON permits none of them. */
+function escapeMistake(character: string): string {
+  if (/[`$'!]/.test(character)) return `JSON has no escape \\${character}: remove the backslash. `;
+  return "JSON has no such escape: a backslash of the code is written \\\\. ";
 }
 
 /** Whether a quote inside of a text has ended it: what follows is neither JSON nor a member after a missing comma. */

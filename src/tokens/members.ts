@@ -45,6 +45,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/;
 export const MEMBER_NAME: string = `has an invalid name; use at most ${MAX_NAME_CHARS} of A-Z a-z 0-9 _ . - and begin with a letter or _`;
 
 const DEPTH = `must be a whole number of generations, from 0 to ${MAX_DEPTH}`;
+const TOKEN_LIMITS = 'must be an object with container, token or both, such as {"container": {"minute": 3}}';
 const PIN = 'must be an object with url, sha256 or both, such as {"url": "https://example.com/task.js"}';
 /** The same as the default for a `task_url`. */
 const MAX_URL_CHARS = 2_048;
@@ -85,7 +86,7 @@ const classMember = limitsMember.exactOptional();
 
 export const tokenLimitsMember: z.ZodType<TokenLimits> = z.strictObject(
   { container: classMember, token: classMember },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be an object with container, token or both" : undefined) },
+  { error: (issue) => (issue.code === "invalid_type" ? TOKEN_LIMITS : undefined) },
 );
 
 /** Normalizes the spelling, so that equal timeouts are equal texts. */

@@ -32,6 +32,9 @@ describe("a body that JavaScript reads and JSON does not permit", () => {
     ['{"code": "console.log("hi");"}', /^A double quote inside of a text is written \\"\./],
     ['{"code": "return "" + 1"}', /^A double quote inside of a text is written \\"\./],
     ['{"code": "const a = " b;"}', /^A double quote inside of a text is written \\"\./],
+    ['{"code": "return \\`x\\`"}', /^JSON has no escape \\`: remove the backslash\./],
+    ['{"code": "return \\$x"}', /^JSON has no escape \\\$: remove the backslash\./],
+    ['{"code": "return /\\d/"}', /^JSON has no such escape: a backslash of the code is written \\\\\./],
     ['{"code": undefined}', /^JSON has no undefined: leave the member out, or write null\./],
   ];
   for (const [method, target] of TARGETS) {

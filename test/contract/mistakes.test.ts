@@ -259,6 +259,10 @@ describe("a wrong path", () => {
       ["/api/keys/rotate", /`caisson keys` lists, rotates and revokes/],
       ["/mcp/", /Leave the slash at the end out/],
       ["/hook", /^A webhook is a named task/],
+      [
+        "/api/tasks",
+        /^PUT \/api\/tasks\/\{container\}\/\{name\} makes a task, with its container and its name in the path\. GET/,
+      ],
       ["/api/tasks/acme/hook/run", /POST \/api\/run\/\{container\}\/\{name\}/],
       ["/api/schedules", /no schedule/],
       ["/api/packages/zod", /PUT \/api\/packages\/allow\/\{entry\} permits a package/],
@@ -370,6 +374,24 @@ describe("a wrong member of a body", () => {
       "/api/tokens",
       { containers: ["a"], preset: "customer" },
       /only `caisson tokens issue --preset` has presets/,
+    ],
+    [
+      "POST",
+      "/api/tokens",
+      { containers: ["a"], limits: "3/minute" },
+      /limits must be an object with container, token or both, such as \{\\"container\\": \{\\"minute\\": 3\}\}/,
+    ],
+    [
+      "POST",
+      "/api/tokens",
+      { containers: ["a"], limits: ["minute=3"] },
+      /limits must be an object with container, token or both, such as \{\\"container\\": \{\\"minute\\": 3\}\}/,
+    ],
+    [
+      "POST",
+      "/api/tokens",
+      { containers: ["a"], limits: { container: "3/minute" } },
+      /limits\.container must be an object with any of second, .* month, such as \{\\"minute\\": 3\}/,
     ],
     ["PUT", "/api/tasks/acme/x", { code: "1", limits: { minutes: 1 } }, /belongs in limits\.container\.minute or/],
     [

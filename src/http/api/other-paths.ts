@@ -45,6 +45,10 @@ const OTHERS: readonly { readonly path: RegExp; readonly hint: string }[] = [
     hint: 'A webhook is a named task: PUT /api/tasks/{container}/{name} with "public": true makes it, and others call /api/run/{container}/{name}.',
   },
   {
+    path: /^\/api\/tasks?$/,
+    hint: "PUT /api/tasks/{container}/{name} makes a task, with its container and its name in the path. GET /api/tasks/{container} lists the tasks of a container.",
+  },
+  {
     path: /^\/api\/tasks\/[^/]+\/[^/]+\/(?:run|runs|invoke|execute|call)$/,
     hint: "POST /api/run/{container}/{name} runs the task.",
   },
