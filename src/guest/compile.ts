@@ -8,7 +8,15 @@ import { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
 import { grammarHint } from "./grammar-hints.ts";
 import { checkModule, isDuplicate, isModuleOnly, isTypes, mayBeModule, moduleFault } from "./module-check.ts";
-import { checkRequires, faultOfModules, importText, moduleUrl, parseText, requireOf } from "./modules.ts";
+import {
+  checkRequires,
+  faultOfModules,
+  importText,
+  moduleUrl,
+  namesOfModule,
+  parseText,
+  requireOf,
+} from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
@@ -292,7 +300,11 @@ function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFa
   // A linking error has its position before the stack. A parse error comes from the loader itself.
   if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) {
     const failure = inSource({ text: bare, map }, syntaxFailure(error, bare, ""));
-    return syntaxFault(text, failure, grammarHint(text, failure));
+    return syntaxFault(
+      text,
+      failure,
+      grammarHint(text, failure, (specifier) => namesOfModule(codeId, specifier)),
+    );
   }
   if (!isOfParser(error)) return error;
   // The approximate check finds another fault, at a word that it has written itself.

@@ -1,5 +1,4 @@
-import { builtinModules } from "node:module";
-
+import { exportHint, type NamesOf } from "./export-hints.ts";
 import { nearName } from "./near-name.ts";
 import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
@@ -13,14 +12,21 @@ const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch
 const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
 /** A longer line is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_LINE = 16 * 1024;
-const builtins = new Set(builtinModules);
 const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
 /** The hint for a module with a `return` outside of functions. */
 export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
 
-/** Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws. */
-export function grammarHint(text: string, { message, position }: SyntaxFailure): string | undefined {
+/**
+ * Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws.
+ *
+ * @param namesOf returns the exports of a submitted module or a package, if they are known
+ */
+export function grammarHint(
+  text: string,
+  { message, position }: SyntaxFailure,
+  namesOf: NamesOf = () => null,
+): string | undefined {
   try {
     // The message for a text with types, of which only modules are read without a function around them.
     if (message.startsWith("Return statement is not allowed")) return MODULE_RETURN;
@@ -33,9 +39,10 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     if (/^[ \t]*import\s*\*\s*from\b/m.test(text) && /'from'/.test(message))
       return 'Name what * stands for: import * as name from "module".';
     const [, module, name] = /module '(.{1,100})' does not provide an export named '(.{1,64})'/.exec(message) ?? [];
-    if (name !== undefined) return exportHint(module!, name);
+    if (name !== undefined) return exportHint(text, module!, name, namesOf);
     if (message.startsWith("Illegal break")) return "break is valid only in a loop or a switch: return ends the code.";
     if (message.startsWith("Illegal continue")) return "continue is valid only in a loop.";
+    if (hasEscapedLines(text, position)) return ESCAPED_LINES;
     if (hasLostLines(text)) return LOST_LINES;
     const wrong = wrongExport(text, position);
     if (wrong !== null) return wrong;
@@ -51,17 +58,6 @@ export function grammarHint(text: string, { message, position }: SyntaxFailure):
     // A task has replaced a method of texts or patterns.
     return undefined;
   }
-}
-
-function exportHint(module: string, name: string): string {
-  const bare = module.replace(/^node:/, "");
-  if (name === bare || name === bare.split("/")[0])
-    return `Import the module without braces: import ${name} from "${module}".`;
-  const known: unknown = builtins.has(bare) ? process.getBuiltinModule(`node:${bare}`) : null;
-  const names = known === null ? [] : Object.keys(known as object);
-  const near = names.includes(name.replace(/Sync$/, "")) ? name.replace(/Sync$/, "") : nearName(name, names);
-  if (near !== null) return `Did you mean ${near}?`;
-  return "Import a name that the module exports, or export the name there.";
 }
 
 const UNQUOTED = /^[ \t]*import[ \t]+([\w$]{1,64}|\{[^{}\n]{1,200}\})[ \t]+from[ \t]+([\w./@-]{1,100})[ \t]*;?[ \t]*$/m;
@@ -101,6 +97,16 @@ function wrongExport(text: string, position: SyntaxFailure["position"]): string 
   return near === null
     ? "An export without a declaration needs default: write export default in front of the value."
     : `Did you mean export ${near}?`;
+}
+
+const ESCAPED_LINES =
+  "The text contains the two characters \\n instead of line breaks. In JSON, write \\n and not \\\\n; in a shell, use real line breaks, $'...', or --data-binary @task.js.";
+
+/** Whether a parser stops at a line break that is written as \\n, outside of texts, in a text of one line. */
+function hasEscapedLines(text: string, position: SyntaxFailure["position"]): boolean {
+  if (text.length > MAX_LINE || /[\r\n]/.test(text.trimEnd())) return false;
+  // Without a position, the backslash follows the end of a statement.
+  return position ? /^(?:\\r)?\\n/.test(text.slice(offsetOf(text, position))) : /[;{})\]]\s*\\n/.test(text);
 }
 
 const LOST_LINES =

@@ -26,3 +26,15 @@ const REPLACED: readonly { readonly names: RegExp; readonly hint: string }[] = [
 export function replacedHint(specifier: string): string | undefined {
   return REPLACED.find(({ names }) => names.test(specifier))?.hint;
 }
+
+/** Returns what to write instead of a module of Bun, of JSR or of Deno's standard library, or undefined. */
+export function ofOtherRuntime(specifier: string): string | undefined {
+  if (/^bun(?::|$)/.test(specifier))
+    return "The code runs in Node, which has no module of Bun: use the node: modules, such as node:fs and node:crypto.";
+  if (/^https?:\/\/deno\.land\/std[@/]/.test(specifier) || /^jsr:@std\/http\b/.test(specifier))
+    return "The code runs in Node, without the library of Deno: use the node: modules, such as node:path and node:assert, and export default { fetch(request) { ... } } for a server.";
+  const name = /^jsr:\/?(@[\w-]{1,40}\/[\w-]{1,60})/.exec(specifier)?.[1];
+  if (!specifier.startsWith("jsr:")) return undefined;
+  const add = name === undefined ? "the package" : name;
+  return `A jsr: import does not work here. In a folder of yours, run npx jsr add ${add}, write the name without jsr:, and run caisson run --bundle task.ts. Or use a package of npm, as npm:name, or a module of Node.`;
+}

@@ -3,8 +3,8 @@ import { builtinModules } from "node:module";
 import { distance } from "../wire/distance.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 import { packageSpecifier } from "../wire/npm-specifiers.ts";
-import { popularNear } from "../wire/popular-packages.ts";
-import { replacedHint } from "./known-packages.ts";
+import { lowerCaseOf, popularNear } from "../wire/popular-packages.ts";
+import { ofOtherRuntime, replacedHint } from "./known-packages.ts";
 
 const { stringify } = JSON;
 
@@ -60,6 +60,8 @@ export class MissingModule extends Error {
   /** How the code can get the module, if its name is that of a package; otherwise undefined. */
   get hint(): string | undefined {
     const named = packageSpecifier(this.#specifier);
+    const other = ofOtherRuntime(this.#specifier);
+    if (other !== undefined) return other;
     if (this.#specifier.startsWith("npm:") && !(named && mayBeRange(named.range))) {
       return "Name a package, and a version, a range or a tag if it is not the newest: npm:zod, npm:zod@^4, npm:@acme/tools@2/parse.";
     }
@@ -77,8 +79,11 @@ export class MissingModule extends Error {
       if (packageSpecifier(this.#available[index]!)?.name !== name) continue;
       return `The code has the package ${name}, and not "${entry}". Check the name, and write it as a text in the code: a computed name is not found before the run.`;
     }
-    const other = replacedHint(entry);
-    if (other !== undefined) return other;
+    const replaced = replacedHint(entry);
+    if (replaced !== undefined) return replaced;
+    const lower = lowerCaseOf(name);
+    if (lower !== null)
+      return `npm has names in lower case; did you mean ${lower}? ${adds(lower, range === "" ? "*" : range, lower + entry.slice(name.length))}`;
     const near = popularNear(name);
     if (near !== null) return `Did you mean ${near}? ${adds(near, "*", near)}`;
     return adds(name, range === "" ? "*" : range, entry);

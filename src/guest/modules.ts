@@ -3,6 +3,7 @@ import { isBuiltin, registerHooks } from "node:module";
 import type { CodeMessage } from "../wire/code-message.ts";
 import { forgetPackagesOfCode, packageModule, packagesOfCode } from "./code-packages.ts";
 import { currentRun } from "./current-run.ts";
+import { exportsOfText } from "./export-hints.ts";
 import type { CodeFault } from "./faults.ts";
 import { forgetMaps, noteMap } from "./generated-maps.ts";
 import { MissingModule } from "./missing-module.ts";
@@ -89,6 +90,18 @@ export function dropModules(codeId: number): void {
 export function replaceModule(codeId: number, specifier: string, generated: Stripped): void {
   const found = virtual.get(keyOf(new NodeURL(specifier, moduleUrl(codeId, "")).href));
   if (found) found.generated = generated;
+}
+
+/** Returns the names that a module exports which the code of an id may import from its main text, or null if they are unknown. */
+export function namesOfModule(codeId: number, specifier: string): readonly string[] | null {
+  if (isRelative(specifier)) {
+    const url = find(specifier, moduleUrl(codeId, ""));
+    const found = url === null ? undefined : virtual.get(keyOf(url));
+    return found && found.format !== "json" ? exportsOfText(found.text) : null;
+  }
+  const packages = packagesOfCode(codeId);
+  const entry = packages?.entryOf(specifier) ?? null;
+  return packages && entry !== null ? Object.keys(packages.namespace(entry)) : null;
 }
 
 /** Returns the submitted text of a module, or null. */

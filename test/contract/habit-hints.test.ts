@@ -68,6 +68,12 @@ describe("habits of other languages and runtimes have the fix", () => {
     ["const app = require('express')(); app.listen(3000)", /^No client can connect to a task/],
     ["require('dotenv').config()", /^A task has no file \.env/],
     ["import _ from 'lodsh'; export default () => _", /^Did you mean lodash\? Add "packages": \{"lodash":"\*"\}/],
+    [
+      "import { z } from 'Zod'; export default () => z",
+      /^npm has names in lower case; did you mean zod\? Add "packages": \{"zod":"\*"\} to the request, or import "npm:zod"\./,
+    ],
+    ["import x from 'Zod/mini'; export default () => x", /did you mean zod\? .* or import "npm:zod\/mini"\./],
+    ["import x from 'JSONStream'; export default () => x", /^Add "packages": \{"JSONStream":"\*"\}/],
     ["import x from 'ledash-x'; export default () => x", /^Add "packages": \{"ledash-x":"\*"\}/],
     ["return JSON.parse(`{'a': 1}`)", /^The parsed text is not JSON: JSON has names and texts in double quotes/],
     ['return JSON.parse(\'{"a": "b\')', /^The parsed text is not JSON: JSON has names/],

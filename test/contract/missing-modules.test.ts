@@ -106,6 +106,58 @@ describe("a missing module", () => {
     });
   }
 
+  const ofRuntimes: [code: string, hint: RegExp][] = [
+    [
+      "import x from 'bun'; export default 1",
+      /^The code runs in Node, which has no module of Bun: use the node: modules, /,
+    ],
+    ["import { Database } from 'bun:sqlite'; export default 1", /^The code runs in Node, which has no module of Bun: /],
+    [
+      "import { serve } from 'https://deno.land/std/http/server.ts'; export default 1",
+      /^The code runs in Node, without the library of Deno: .* export default \{ fetch\(request\)/,
+    ],
+    [
+      "import { assert } from 'jsr:@std/assert'; export default 1",
+      /^A jsr: import does not work here\. In a folder of yours, run npx jsr add @std\/assert, write the name without jsr:, and run caisson run --bundle task\.ts\. Or use a package of npm, as npm:name, or a module of Node\.$/,
+    ],
+    ["import { assert } from 'jsr:@std/assert@1/equals'; export default 1", /npx jsr add @std\/assert, write/],
+  ];
+  for (const [code, hint] of ofRuntimes) {
+    it(`of another runtime has what works instead in the hint: ${code}`, async () => {
+      assert.match(assertProblem(await service.run("missing", code), 400, "module_missing").hint!, hint);
+    });
+  }
+
+  const ofExports: [code: string, module: string, hint: string][] = [
+    [
+      'import helper from "./helper.js"; export default helper',
+      "export const helper = 1",
+      'The module has no default export: write import { helper } from "./helper.js".',
+    ],
+    [
+      'import help from "./helper.js"; export default help',
+      "export const one = 1, two = 2;\nexport async function three() {}",
+      'The module has no default export. It exports one, three: write import { one } from "./helper.js".',
+    ],
+    ['import { helpr } from "./helper.js"; export default 1', "export function helper() {}", "Did you mean helper?"],
+    [
+      'import { helper } from "./helper.js"; export default helper',
+      "export default function () {}",
+      'The module has only a default export: write import helper from "./helper.js".',
+    ],
+    [
+      'import { other } from "./helper.js"; export default other',
+      "const a = 1;\nexport { a as first, a as second }",
+      "The module exports first, second: import one of its names.",
+    ],
+  ];
+  for (const [code, module, hint] of ofExports) {
+    it(`with another export than the imported one names the right form: ${code} of ${module}`, async () => {
+      const json = { code, modules: { "./helper.js": module } };
+      assert.equal(assertProblem(await service.run("missing", "", { json }), 400, "code_syntax").hint, hint);
+    });
+  }
+
   it("that is a package with a short name has no other name in the hint", async () => {
     for (const name of ["ws", "pg", "ms", "co", "zod", "axios", "react"]) {
       const problem = assertProblem(await service.run("missing", `require("${name}")`), 400, "module_missing");

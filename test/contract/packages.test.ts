@@ -146,6 +146,11 @@ describe("code that imports packages", () => {
     assert.equal(hint, "Import one of these entries.");
   });
 
+  it("cannot import a name that a package does not export, and receives the name that is meant", async () => {
+    const near = await run('import { gret } from "npm:greet"; export default gret', {});
+    assert.equal(assertProblem(near, 400, "code_syntax").hint, "Did you mean greet?");
+  });
+
   it("runs zod, with the line of the text in an error", async () => {
     const code = 'import { z } from "zod";\nexport default () => z.number().parse(42)';
     assert.equal((await run(code, { packages: { zod: "^4" } })).text, "42");
@@ -630,6 +635,12 @@ describe("the list of packages", () => {
       const released = await caisson("deploy", folder);
       assert.equal(released.code, 0, released.stderr);
       assert.equal(await versionOf("project"), "hello you");
+      const capital = await caisson("packages", "add", "Zod@4");
+      assert.equal(
+        capital.stderr,
+        "caisson: npm has names in lower case; did you mean zod? caisson packages remove Zod@4 removes this entry\n",
+      );
+      assert.equal((await caisson("packages", "remove", "Zod@4")).code, 0);
       assert.equal((await caisson("packages", "add", "../x")).code, 2);
     } finally {
       await rm(folder, { recursive: true });

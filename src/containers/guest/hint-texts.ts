@@ -147,7 +147,7 @@ const OTHER = {
   forEach:
     "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",
   lostLines:
-    "The text has one line only, so its comment hides what follows: send it with --data-binary @task.js, which keeps the line breaks.",
+    "The text has one line only, so its comment hides what follows: send it with --data-binary @task.js, which keeps the line breaks. The two characters \\n are no line break.",
   noReturn: "The function returned nothing, so the result is null: put return before the value that is the result.",
   noReturnPath:
     "The code returned nothing this time, so the result is null: it returns a value in other cases only. Put a return with a value at its end, too.",
