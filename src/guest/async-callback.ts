@@ -22,6 +22,12 @@ const AWAITS = new RegExp(
 const ENDS_INTERVAL =
   /\bexports?\b|clearInterval|clearTimeout|Promise|[Ss]tream|waitUntil|\bsignal\b|\bunref\b|\bimport\b|\brequire\b|res\.|\bfunction\*|\bfor await\b/;
 
+/** A status that is set at the context, as in Koa. */
+const STATUS =
+  /(?<![\w$.])context\.status(?:Code)?\s*=(?![=>])|^\s{0,100}(?:export\s{1,4}default\s{1,4}|module\.exports\s{0,4}=\s{0,4})?(?:async\s{1,4})?(?:function\s{0,4}\w{0,64})?\s{0,4}\(?(ctx|c)\b[^]*(?<![\w$.])\1\.status(?:Code)?\s*=(?![=>])/;
+/** Code with another context, such as the one of a server in a package. */
+const HAS_SERVER = /\.(?:use|get|post|put|all|on|handle)\(|\b(?:const|let|var|function|class)\s+(?:context|ctx|c)\b/;
+
 /**
  * Returns the hint for a text whose result looks like that of other code, although the text does not wait for an async function: a method of
  * lists is given one, or a condition is its promise. Also for an interval that nothing ends. Otherwise null. Never throws.
@@ -30,6 +36,8 @@ export function asyncCallback(source: string): Emptied | null {
   try {
     if (source.length > MAX_CHARACTERS) return null;
     if (source.includes("setInterval(") && !ENDS_INTERVAL.test(source)) return { hint: "interval", path: "" };
+    if (source.includes(".status") && STATUS.test(source) && !HAS_SERVER.test(source))
+      return { hint: "assigned", path: "" };
     return source.includes("async") ? (unawaitedUse(source) ?? givenTo(source)) : null;
   } catch {
     // A task has replaced a method of texts or patterns.

@@ -47,8 +47,8 @@ export function callHint(text: string, { code, error }: FaultMessage): string | 
 /** Whether a call that failed is one of a value at the end of a line, because no semicolon ends that line. */
 function isCalledAcross(text: string, message: string): boolean {
   const called = VALUE_CALLED.exec(message);
-  const found = called && PARENTHESIS_FIRST.exec(withoutTexts(text));
-  return found ? called[1] === found[1] : false;
+  const found = called && PARENTHESIS_FIRST.test(text) ? PARENTHESIS_FIRST.exec(withoutTexts(text)) : null;
+  return found !== null && called?.[1] === found[1];
 }
 
 /** Returns the hint for the environment of another runtime. */

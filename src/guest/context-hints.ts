@@ -50,7 +50,7 @@ export const CONTEXT_NAMES: RegExp =
 const PARTS = "data body query headers params secrets method url signal container".split(" ");
 /** The first parameter of a function that is the code: a name, or the names between braces. */
 const PARAMETER =
-  /(?:^\s*|\bexport\s+default\s+|\bmodule\.exports\s*=\s*)(?:async\s+)?(?:([A-Za-z_$][\w$]*)\s*=>|(?:function\s*\w*\s*)?\(\s*(?:([A-Za-z_$][\w$]*)|\{([\s\w$,]{1,300})\})\s*[,):])/;
+  /(?:^\s*|\bexport\s+default\s+|\bmodule\.exports\s*=\s*)(?:async\s+)?(?:([A-Za-z_$][\w$]*)\s*=>|(?:function\b(?:\s{1,20}\w{1,64})?\s{0,20})?\(\s*(?:([A-Za-z_$][\w$]*)|\{([\s\w$,]{1,300})\})\s*[,):])/;
 
 /**
  * Returns the hint for an expression that is undefined because it is a member that no context has: `c.secret` in a function whose
@@ -70,6 +70,33 @@ export function noMemberHint(text: string, expression: string): string | undefin
       : `did you mean ${near}?`;
   return `The context has no ${missing}: ${has}`;
 }
+
+/** A longer text is not looked at, because other runs of the guest wait meanwhile. */
+const MAX_CHARACTERS = 32 * 1024;
+
+/**
+ * Returns the name of the context if the text uses it like a text or a number: `"hello " + name` in a function whose first parameter is
+ * `name`. Otherwise null. Never throws.
+ */
+export function contextAsValue(text: string, isFunction: boolean): string | null {
+  try {
+    if (text.length > MAX_CHARACTERS) return null;
+    const [, bare, named] = isFunction ? (PARAMETER.exec(text) ?? []) : [];
+    const name = isFunction ? (bare ?? named) : "context";
+    if (name === undefined || name.length > MAX_NAME) return null;
+    const own = name.replaceAll("$", "\\$");
+    const isUsed = new RegExp(
+      String.raw`\$\{\s*${own}\s*\}|[+\-*/%]\s*${own}(?![\w$.[(?]|\s*=>)|(?<![\w$.])${own}\s*[+\-*/%](?![+\-]|\s*[*/])`,
+    ).test(text);
+    return isUsed ? name : null;
+  } catch {
+    // A task has replaced a method of texts or patterns.
+    return null;
+  }
+}
+
+/** A longer name is not one of a hint. */
+const MAX_NAME = 64;
 
 interface ReadMember {
   readonly of: string;

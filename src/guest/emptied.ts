@@ -15,9 +15,21 @@ const MAX_DEPTH = 8;
  */
 const LAMBDA = /^\{"statusCode":\d{3},(?=.*"body":)/s;
 const RESPONSE = /^\{(?=.{0,2000}"status":[1-5]\d\d\b)(?=.*"body":)/s;
-const RESPONSE_NAMES = ["status", "statusText", "headers", "body"];
+const RESPONSE_NAMES = ["status", "statusCode", "statusText", "headers", "body"];
 const CONVERTED =
   /\[object (?:Promise|Object|Map|Set|Response|Request|AsyncFunction|(?:Async)?Generator|Array Iterator)\]/;
+
+/** Answers without a body. The headers of a received answer name its date, its server or its connection. */
+const HEAD =
+  /^\{"statusCode":\d{3},"(?:headers|multiValueHeaders|cookies|isBase64Encoded)":(?!.*"(?:date|server|connection)":)/is;
+const REDIRECT = /^\{(?="(?:status|headers|body))(?=.{0,2000}"status(?:Code)?":3\d\d\b).{0,2000}"location":"/is;
+const MAX_HEAD = 4_096;
+
+/** What a text begins with that is a page or a part of one. */
+const PAGE =
+  /^\s{0,100}<(?:!doctype\s+html|html|head|body|main|section|article|nav|header|footer|h[1-6]|p|div|span|table|ul|ol|form|button|a|b|em|strong|img|pre|style|script|title|svg)(?=[\s>/])/i;
+/** The names of functions of a Response, which are the names of the functions as values, too. */
+const OF_RESPONSE = /^(?:json|text|blob|arrayBuffer|formData|bytes)$/;
 
 /** A longer text may have the word for another reason. */
 const MAX_SENTENCE = 1_024;
@@ -68,6 +80,8 @@ export function emptiedIn(value: unknown, text: string): Emptied | null {
   try {
     if (typeof value === "string") return textHint(value);
     if (isDate(value)) return text === "null" ? { hint: "date", path: "" } : null;
+    if (text.length <= MAX_HEAD && (HEAD.test(text) || (REDIRECT.test(text) && isLikeResponse(value))))
+      return { hint: "lambda", path: "" };
     if (LAMBDA.test(text) || (RESPONSE.test(text) && isLikeResponse(value))) return { hint: "lambda", path: "" };
     const hasNull = text.includes("null");
     const found = hasNull || text.includes("{}") ? find(value, "", 0, { left: MAX_VALUES }) : null;
@@ -112,6 +126,8 @@ function textHint(text: string): Emptied | null {
   if (text.includes("[object ")) return conversion(text);
   if (text.length < MAX_DIGITS && DIGITS.test(text)) return { hint: "digits", path: "" };
   if (text.length <= MAX_SENTENCE && UNDEFINED.test(text)) return { hint: "undefinedText", path: "" };
+  if (OF_RESPONSE.test(text)) return { hint: "uncalled", path: `.${text}` };
+  if (PAGE.test(text) && text.slice(-100).trimEnd().endsWith(">")) return { hint: "htmlText", path: "" };
   const [first, last] = [text[0], text[text.length - 1]];
   if (!((first === "{" && last === "}") || (first === "[" && last === "]")) || text.length > MAX_JSON) return null;
   try {

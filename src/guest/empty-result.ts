@@ -3,7 +3,7 @@ import { types } from "node:util";
 import { absentCredential, absentMember, absentResult } from "./absent-hints.ts";
 import { callbackCall } from "./callback-call.ts";
 import type { ParsedCode } from "./compile.ts";
-import { contextMember, isOfContext } from "./context-hints.ts";
+import { contextAsValue, contextMember, isOfContext } from "./context-hints.ts";
 import { contextOf } from "./context.ts";
 import type { Emptied } from "./emptied.ts";
 import type { EmptyHints } from "./empty-hints.ts";
@@ -38,6 +38,11 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
   const { run, text } = result;
   if (hint.hint === "absent") return absentCredential(text, run);
   if (hint.hint === "digits") return joinedDigits(text, value, run);
+  if (hint.hint === "uncalled") return isUncalled(text, hint.path.slice(1)) ? hint : null;
+  if (hint.hint === "objectText" || (hint.hint === "number" && typeof value === "number")) {
+    const parameter = contextAsValue(text, result.shape !== null);
+    if (parameter !== null) return { hint: "contextValue", path: `.${parameter}` };
+  }
   const hints = result.hints();
   if (hints.nothing === "stdin" && /^(?:emitter|mapped|number|undefinedText)$/.test(hint.hint)) return STDIN;
   if (hint.hint === "number") {
@@ -104,6 +109,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (shape === null && hints.hasLostLines) return { hint: "lostLines", path: "" };
   if (hints.hasLoneReturn) return { hint: "loneReturn", path: "" };
   if (member && isOfContext(member)) return null;
+  if (member?.of === "this") return { hint: "thisMember", path: `.${member.name}` };
   if (member) return { hint: "member", path: `.${member.name}${nearMember(member.name, text)}` };
   const missing = shape === null ? hints.missing() : (shape.returns?.() ?? null);
   if (missing !== null) return { hint: missing, path: "" };
@@ -120,6 +126,16 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
 
 export function pathOf({ name, line }: SilentCall): string {
   return line === null ? `.${name}` : `.${name}.line${line}`;
+}
+
+/** Whether a result is the name of a function of a Response, of which the text reads a member instead of its value. Never throws. */
+function isUncalled(text: string, name: string): boolean {
+  try {
+    return /\bfetch\b/.test(text) && new RegExp(String.raw`\.\s*${name}\s*(?:[;\n)]|$)`).test(text);
+  } catch {
+    // A task has replaced a method of patterns.
+    return false;
+  }
 }
 
 /** A text that prints to stdout, which returns true. */

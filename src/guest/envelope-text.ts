@@ -13,6 +13,12 @@ const NEARLY =
 /** A longer text is not compared, because of the time. */
 const MAX_NEARLY = 1_024;
 
+/** A text in quotes that is code: it begins with a statement that no sentence begins with, or returns a value. */
+const QUOTED =
+  /^\s*(["'])(?=\s{0,20}(?:return\s+(?:[\d"'`([{\\]|[\w$.]{1,80}\s*[(.[+*/;-]|(?:await|new)\s)|(?:const|let|var)\s+\w+\s*=|export\s+default\s|import\s[^\n]{0,200}\sfrom\s|module\.exports|async\s+(?:function\b|\()|\(?[\w, ]{0,80}\)? {0,4}=>))(?:(?!\1)[^\\\n]|\\[^])*\1\s*$/;
+/** A longer text is not compared, because of the time. */
+const MAX_QUOTED = 16 * 1024;
+
 /** Names for the code that are hardly ever members of a result. */
 const OF_CODE = /"(?:code|source|script|js|program)"\s*:/;
 /** A text that is code and no word, number or sentence. */
@@ -24,9 +30,10 @@ const OTHERS: readonly string[] = [
 ];
 const ENVELOPE: Emptied = { hint: "envelope", path: "" };
 
-/** Returns the hint for a text that is the JSON of an envelope, or null. As code, it is an expression whose value is that object. */
+/** Returns the hint for a text that is the JSON of an envelope, or code in quotes, or null. As code, it is an expression whose value is that object. */
 export function envelopeHint(text: string): Emptied | null {
   if (text.length <= MAX_NEARLY && NEARLY.test(text)) return ENVELOPE;
+  if (text.length <= MAX_QUOTED && QUOTED.test(text)) return { hint: "quotedCode", path: "" };
   if (text.length > MAX_CHARACTERS || !/^\s*\{\s*"/.test(text) || !OF_CODE.test(text)) return null;
   try {
     const value = parse(text) as Record<string, unknown>;

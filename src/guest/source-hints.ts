@@ -187,6 +187,8 @@ function ofMissing(text: string, { message }: ErrorMessage, before: string, run:
   }
   const data = dataHint(what) ?? (is === "undefined" ? noMemberHint(text, what) : undefined);
   if (data !== undefined) return data;
+  if (/^this(?:\.|$)/.test(what) && !/\bclass\b|\bnew\s|\bprototype\b/.test(text))
+    return "this has nothing of the request: write context.query, context.body or context.data. A function has the context as its first parameter.";
   const access = whole === undefined ? `, or write ${what}?.${member}` : `, or write { ${part} } = ${what} ?? {}`;
   return `${what} is ${is} here: test it first${access}.`;
 }

@@ -22,7 +22,8 @@ import { uncurry } from "./uncurry.ts";
  * numbers of the query, and `uncalled` a method of a Response that is awaited and not called. `callbackCall` is a function of Node that gives its result to a
  * callback, `mainModule` a call that only a main module makes, `unreturnedCall` a call above its function whose value nothing returns, `argv`
  * the arguments of a command line, `printedThen` a chain of promises whose last function only prints, `envelopeMember` an envelope as code,
- * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. The others are values of which JSON keeps nothing.
+ * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. `htmlText` is a page as a text, `quotedCode` code in quotes,
+ * `contextValue` the context that is used like a text or a number, and `thisMember` a member of `this`. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -86,6 +87,10 @@ export const RESULT_HINTS = [
   "printedThen",
   "envelopeMember",
   "interval",
+  "htmlText",
+  "quotedCode",
+  "contextValue",
+  "thisMember",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

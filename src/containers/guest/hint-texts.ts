@@ -49,6 +49,10 @@ const OF_NAMES = {
       return `${fact}: context.body is the parsed body, and context.data has its members and the query.`;
     return `${fact}: context.data.${name} reads it from the query or from the body, and context.query.${name} from the query.`;
   },
+  contextValue: ([name = ""]: readonly string[]) =>
+    `The value of ${name} is the context, which is an object: write ${name}.query.name or ${name}.data.name for the value that the request calls name.`,
+  thisMember: ([name = ""]: readonly string[]) =>
+    `this has nothing of the request: write context.query.${name} or context.data.${name}. A function has the context as its first parameter.`,
   textBody: ([part, name]: readonly string[]) =>
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
   unawaited: ([variable, member, ...calls]: readonly string[]) => {
@@ -143,6 +147,10 @@ const OTHER = {
     "The code has only comments. curl sends a file with its line breaks with --data-binary @task.js, and not with --data.",
   lambda:
     "The result is sent as JSON. To set the status and the headers, return new Response(body, { status, headers }).",
+  htmlText:
+    'The result is a page, and is sent as JSON: return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } }).',
+  quotedCode:
+    'The code is a text in quotes, so its result is that text: send the code without the quotes, or send {"code": "..."} with Content-Type: application/json.',
   arrow: "The function returned nothing: between the braces of an arrow function, put return before its last value.",
   forEach:
     "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",

@@ -58,7 +58,7 @@ async function endBlocked(guest: Guest, status: BlockedStatus, duration: string)
 
 /** The fix for code without a position: V8 interrupts its own loops, and no function of Node. */
 const ONE_CALL =
-  "Perhaps one call takes long, such as sort or JSON.stringify of much data, or a function whose name ends with Sync: give it less, or use the form that returns a promise. A result of many megabytes takes long, too: return a part of it, or a Response with a stream. Give the event loop a turn in long loops.";
+  "Perhaps one call takes long, such as sort or JSON.stringify of much data, or a function whose name ends with Sync: give it less, or use the form that returns a promise. A result of many megabytes takes long, too: return a part of it, or a Response with a stream. A loop that prints many lines with console.log takes long: print less. Give the event loop a turn in long loops.";
 
 /** The fix for code that waits in a system call. */
 const ASLEEP =
