@@ -108,9 +108,21 @@ function flagMeant(command: Command, word: string, text: string): string | null 
   if (flag === "--token" || flag === "--api-key" || flag === "--key")
     return "the token is in the variable CAISSON_TOKEN, or caisson login stores it: a flag would show it to other users of the machine";
   if (flag !== word && has(flag)) return `${flag} takes no value`;
-  // Commander has a guess.
-  if (text.includes("Did you mean")) return null;
+  if (flag === "--cors" && command.name() === "serve")
+    return "pages of every origin may call a public task, and need no flag";
+  // Commander also guesses flags that have only some letters in common: --cors is not --port.
+  const guess = /\(Did you mean (?:one of )?(--[\w-]+)/.exec(text)?.[1];
+  if (guess !== undefined && nearest(flag, [guess]) !== null) return null;
+  const below = command.parent === null ? serveWith(command, flag) : null;
+  if (below !== null) return `did you mean ${below}?`;
   return `${pathOf(command)} --help lists the flags`;
+}
+
+/** Returns the form of `serve` with a flag that was written without the command, or null. */
+function serveWith(root: Command, flag: string): string | null {
+  const serve = root.commands.find((each) => each.name() === "serve");
+  const isOfServe = serve?.options.some(({ long }) => long === flag);
+  return isOfServe ? `caisson serve ${flag}` : null;
 }
 
 /** Returns what a surplus argument is, or the form of the command, or null if commander prints the form itself. */
@@ -146,7 +158,13 @@ function otherMeant(command: Command, text: string): string | null {
   if (pathOf(command) === "caisson usage") return "caisson usage --by container counts the runs of each container";
   if (pathOf(command) === "caisson logs")
     return `it takes a container; for the runs of one task: caisson runs list ${words[0]} --task ${word}`;
-  if (pathOf(command) === "caisson serve" && /^\d{1,5}$/.test(word)) return `did you mean --port ${word}?`;
+  if (pathOf(command) === "caisson serve") {
+    const taken = takenFlag(command);
+    if (taken !== null) return taken;
+    // npm takes flags without -- for itself.
+    const isNpm = process.env["npm_lifecycle_event"] === "start";
+    if (/^\d{1,5}$/.test(word)) return `did you mean ${isNpm ? "npm start -- " : ""}--port ${word}?`;
+  }
   if (pathOf(command) === "caisson deploy") {
     const file = words.find((each) => /\.[cm]?[jt]sx?$/.test(each));
     const container = words.find((each) => each !== file && !/[./]/.test(each)) ?? "CONTAINER";
@@ -157,6 +175,16 @@ function otherMeant(command: Command, text: string): string | null {
   if (command.options.some(({ long }) => long === "--container")) return `did you mean --container ${word}?`;
   const hasShow = command.parent.commands.some((each) => each.name() === "show");
   return hasShow ? `did you mean ${pathOf(command.parent)} show ${words.join(" ")}?` : null;
+}
+
+/** Returns which flag has taken the next one for its value, or null. */
+function takenFlag(command: Command): string | null {
+  for (const option of command.options) {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    const taken = [value].flat().find((each): each is string => typeof each === "string" && /^--\w/.test(each));
+    if (taken !== undefined) return `${option.long} needs a value, and took ${taken} for it`;
+  }
+  return null;
 }
 
 /** A guess with another first letter is seldom right: `open` is not `token`. */

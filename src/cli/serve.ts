@@ -24,6 +24,8 @@ export function serveCommand(): Command {
       const { config, origins } = settingsWithOrigins(command);
       const faults = unknownVariables(process.env);
       for (const fault of faults) process.stderr.write(`caisson: ${fault}\n`);
+      const port = portIgnored(process.env["PORT"], config.port, origins["port"]);
+      if (port !== null) process.stderr.write(`caisson: ${port}\n`);
       const { startService } = await import("../service/service.ts");
       letHeapGrow();
       limitYoungGeneration();
@@ -36,6 +38,12 @@ export function serveCommand(): Command {
       fail(error);
     }
   });
+}
+
+/** Returns what to write instead of the variable PORT, which many other services read, or null. */
+function portIgnored(text: string | undefined, port: number, origin: unknown): string | null {
+  if (origin !== undefined || text === undefined || !/^\d{1,5}$/.test(text) || Number(text) === port) return null;
+  return `the variable PORT is not read; for this port, set CAISSON_PORT=${text}, or write --port ${text}`;
 }
 
 const NO_ISOLATION = [

@@ -202,6 +202,7 @@ function hostPortHint(input: string): string {
     const port = url[1]!.toLowerCase() === "https" ? 443 : 80;
     return `; write ${/:\d+$/.test(url[2]!) ? url[2] : `${url[2]}:${port}`}`;
   }
+  if (input.startsWith("*")) return "; it takes no star: --egress public allows all public addresses";
   return /^[a-z0-9.-]+$/i.test(input) ? `; write ${input}:443 for HTTPS` : "";
 }
 

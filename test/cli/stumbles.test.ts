@@ -147,6 +147,12 @@ describe("a command with a forgotten or wrong word names its form", () => {
       /--secret takes the name of an environment variable, .*: KEY=\.\.\. caisson tasks deploy acme README\.md --secret KEY$/m,
     ],
     ["containers set acme --limit minute=60", /unknown command 'set'; caisson limits set container NAME minute=60/],
+    ["serve --cors *", /unknown option '--cors'; pages of every origin may call a public task, and need no flag$/m],
+    ["--port 8330", /unknown option '--port'; did you mean caisson serve --port\?$/m],
+    [
+      "serve --npm-allow --port 8330",
+      /too many arguments .* 8330; --npm-allow needs a value, and took --port for it$/m,
+    ],
     ["serve --data-dir x", /unknown option '--data-dir'; did you mean --data\?/],
     ["serve -p 7391", /unknown option '-p'; did you mean --port\?/],
     ["serve --timeout 5s", /unknown option '--timeout'; did you mean --wall-limit\?/],
@@ -466,6 +472,18 @@ describe("a start that fails names the fix", () => {
     );
     const help = await hostedCommand(["--version"], { npm_lifecycle_event: "test", npm_config_port: "true" });
     assert.equal(help.code, 0);
+  });
+
+  it("for a port that npm start has before its --", async () => {
+    const { stderr } = await command(["serve", "7391"], { npm_lifecycle_event: "start" });
+    assert.match(stderr, /too many arguments .* 7391; did you mean npm start -- --port 7391\?$/m);
+  });
+
+  it("for the variable PORT of other services", async () => {
+    const words = ["serve", "--data", "/dev/null/none"];
+    const fix = /^caisson: the variable PORT is not read; for this port, set CAISSON_PORT=7391, or write --port 7391$/m;
+    assert.match((await command(words, { PORT: "7391" })).stderr, fix);
+    assert.doesNotMatch((await command([...words, "--port", "7392"], { PORT: "7391" })).stderr, /variable PORT/);
   });
 
   it("for a variable that is misspelled", async () => {

@@ -43,6 +43,7 @@ describe("a host with its port", () => {
     ["https://api.example/v1", /; write api\.example:443$/],
     ["http://db.internal:5432/x", /; write db\.internal:5432$/],
     ["db.internal", /; write db\.internal:443 for HTTPS$/],
+    ["*", /"\*" is not host:port; it takes no star: --egress public allows all public addresses$/],
     ["db:x", /"db:x" is not host:port$/],
   ];
   for (const [input, message] of answers) {
