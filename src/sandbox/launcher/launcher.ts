@@ -5,6 +5,7 @@ import { getCompileCacheDir } from "node:module";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Readable } from "node:stream";
 
 import type { GuestKind } from "../guest-kinds.ts";
 import type { SandboxOptions } from "../local-sandbox.ts";
@@ -15,6 +16,8 @@ import { GREETING_BYTES, type Reply, type Request } from "./launcher-messages.ts
 
 const PROGRAM = path.join(import.meta.dirname, `launcher-process${path.extname(import.meta.filename)}`);
 const QUIET = "--disable-warning=ExperimentalWarning";
+/** The characters at the end of what a launcher has printed that an error quotes. */
+const PRINTED_CHARACTERS = 2_000;
 const LOST: GuestExit = { how: "the launcher ended", outOfMemory: false };
 
 /**
@@ -35,7 +38,8 @@ export async function openLauncher(options: SandboxOptions, onLost: (error: Erro
     const { PATH, TMPDIR } = process.env;
     const cache = getCompileCacheDir();
     const child = spawn(process.execPath, [QUIET, PROGRAM, JSON.stringify(options), server.address() as string], {
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // With the standard error of this process, Node would make the writes of this process to its log block when the launcher ends.
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
       cwd: "/",
       // A signal to this process's group, such as Ctrl-C, must not end guests while the service lets their runs finish.
       detached: true,
@@ -46,8 +50,9 @@ export async function openLauncher(options: SandboxOptions, onLost: (error: Erro
       },
     });
     const ended = once(child, "exit");
-    const opened = await firstReply(child, ended);
-    const launcher = new Launcher(child, server);
+    const printed = lastPrinted(child.stderr!);
+    const opened = await firstReply(child, ended, printed);
+    const launcher = new Launcher(child, server, printed);
     void ended.then(() => launcher.lose(onLost));
     return {
       facts: opened.facts,
@@ -64,22 +69,35 @@ export async function openLauncher(options: SandboxOptions, onLost: (error: Erro
   }
 }
 
-async function firstReply(child: ChildProcess, ended: Promise<unknown>): Promise<Reply & { is: "open" }> {
+/** Reads what the launcher prints. @returns a function that returns the end of it, for an error: empty if nothing was printed */
+function lastPrinted(stderr: Readable): () => string {
+  let text = "";
+  stderr.setEncoding("utf8").on("data", (chunk: string) => (text = (text + chunk).slice(-PRINTED_CHARACTERS)));
+  return () => (text.trim() === "" ? "" : `; it printed: ${text.trim()}`);
+}
+
+async function firstReply(
+  child: ChildProcess,
+  ended: Promise<unknown>,
+  printed: () => string,
+): Promise<Reply & { is: "open" }> {
   const [reply] = (await Promise.race([once(child, "message"), ended.then(() => [null])])) as [Reply | null];
   if (reply?.is === "open") return reply;
-  throw new Error(reply?.is === "refused" ? reply.message : "the launcher ended before it was ready");
+  throw new Error(reply?.is === "refused" ? reply.message : `the launcher ended before it was ready${printed()}`);
 }
 
 class Launcher {
   readonly #child: ChildProcess;
   readonly #server: Server;
+  readonly #printed: () => string;
   readonly #guests: Map<number, LaunchedGuest> = new Map();
   #started = 0;
   #closed = false;
 
-  constructor(child: ChildProcess, server: Server) {
+  constructor(child: ChildProcess, server: Server, printed: () => string) {
     this.#child = child;
     this.#server = server;
+    this.#printed = printed;
     // The server does not keep the process alive.
     server.unref();
     server.on("connection", (socket) => this.#readGreeting(socket));
@@ -107,7 +125,7 @@ class Launcher {
     for (const [number] of this.#guests) this.#receive({ is: "exited", guest: number, exit: LOST });
     if (this.#closed) return;
     this.close();
-    onLost(new Error("the launcher ended: no container can be started any more"));
+    onLost(new Error(`the launcher ended: no container can be started any more${this.#printed()}`));
   }
 
   #request(request: Request): void {
