@@ -4,6 +4,10 @@ import { randomInt } from "node:crypto";
 const OVERDUE_MS = 250;
 
 const IDLE_PING_MS = 1_000;
+/** The longest time between two pings of a guest without runs, however many guests there are. */
+const LONGEST_IDLE_PING_MS = 5_000;
+/** Each ping wakes a process. At this time for each guest, all guests without runs cost at most 100 pings a second, up to 500 guests. */
+const IDLE_PING_MS_PER_GUEST = 10;
 const BUSY_PING_MS = 100;
 /** The wait before the next ping if the guest received a run after the last ping. The block limit counts from a ping. */
 const NEW_PING_MS = 50;
@@ -60,9 +64,14 @@ export interface PingedGuest {
   readonly heartbeat: { readonly lastPingMs: number };
 }
 
-/** Whether a guest that owes no answer should receive the next ping. */
-export function isPingDue({ inFlight, ranMs, heartbeat }: PingedGuest, nowMs: number): boolean {
+/** Returns the time between two pings of a guest without runs, in milliseconds. @param guests the number of all guests */
+export function idlePingMs(guests: number): number {
+  return Math.min(Math.max(IDLE_PING_MS, guests * IDLE_PING_MS_PER_GUEST), LONGEST_IDLE_PING_MS);
+}
+
+/** Whether a guest that owes no answer should receive the next ping. @param idleMs the result of `idlePingMs` */
+export function isPingDue({ inFlight, ranMs, heartbeat }: PingedGuest, nowMs: number, idleMs: number): boolean {
   const { lastPingMs } = heartbeat;
   const busyMs = ranMs > lastPingMs ? NEW_PING_MS : BUSY_PING_MS;
-  return nowMs - lastPingMs >= (inFlight.size === 0 ? IDLE_PING_MS : busyMs);
+  return nowMs - lastPingMs >= (inFlight.size === 0 ? idleMs : busyMs);
 }

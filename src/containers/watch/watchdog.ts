@@ -1,7 +1,7 @@
 import type { Guest } from "../guest/guest.ts";
 import { priorityOf } from "./cpu-priority.ts";
 import { expireRuns, type RunDeadlines } from "./deadlines.ts";
-import { isPingDue } from "./heartbeat.ts";
+import { idlePingMs, isPingDue } from "./heartbeat.ts";
 import type { MonitorLimits } from "./judges.ts";
 import { ResourceMonitor, TICK_MS } from "./resource-monitor.ts";
 
@@ -55,6 +55,7 @@ export class Watchdog {
 
   #checkGuests(): void {
     const nowMs = performance.now();
+    const idleMs = idlePingMs(this.#guests.size);
     for (const guest of this.#guests) {
       // A guest is not pinged before the end of its start, because the start has a separate limit.
       if (guest.ended || !guest.warm || guest.heartbeat.pingedMs !== null) continue;
@@ -62,7 +63,7 @@ export class Watchdog {
       if (isHog && guest.inFlight.endsIdle) guest.retire();
       if (guest.ended) continue;
       guest.setPriority(priorityOf(guest, isHog, nowMs));
-      if (isPingDue(guest, nowMs)) guest.ping(nowMs);
+      if (isPingDue(guest, nowMs, idleMs)) guest.ping(nowMs);
     }
     this.#monitor.tick(this.#guests, nowMs);
   }

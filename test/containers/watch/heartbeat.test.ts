@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { Heartbeat, isPingDue } from "../../../src/containers/watch/heartbeat.ts";
+import { Heartbeat, idlePingMs, isPingDue } from "../../../src/containers/watch/heartbeat.ts";
 
 it("accepts only the answer to the last ping, and only once", () => {
   const heartbeat = new Heartbeat();
@@ -41,9 +41,19 @@ it("is due after a second without runs, after 100 ms with runs, and 50 ms after 
   for (const { runs, ranMs, dueMs } of table) {
     const guest = { inFlight: { size: runs }, ranMs, heartbeat: { lastPingMs: 10_000 } };
     assert.deepEqual(
-      [dueMs - 1, dueMs].map((nowMs) => isPingDue(guest, nowMs)),
+      [dueMs - 1, dueMs].map((nowMs) => isPingDue(guest, nowMs, 1_000)),
       [false, true],
       JSON.stringify(guest),
     );
   }
+});
+
+it("pings each of many guests without runs more rarely, up to every five seconds, and a guest with runs as often as before", () => {
+  assert.deepEqual(
+    [0, 1, 100, 101, 300, 500, 501, 100_000].map((guests) => idlePingMs(guests)),
+    [1_000, 1_000, 1_000, 1_010, 3_000, 5_000, 5_000, 5_000],
+  );
+  const due = (runs: number, nowMs: number): boolean =>
+    isPingDue({ inFlight: { size: runs }, ranMs: 0, heartbeat: { lastPingMs: 10_000 } }, nowMs, idlePingMs(500));
+  assert.deepEqual([due(0, 14_999), due(0, 15_000), due(1, 10_099), due(1, 10_100)], [false, true, false, true]);
 });
