@@ -3,6 +3,7 @@ import { freemem } from "node:os";
 import { Problem } from "../errors.ts";
 import { BUSY, concurrencyProblem, noRoom, refuseCrashLoop } from "./container-problems.ts";
 import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
+import { PUBLIC } from "./family-runs.ts";
 import { Container, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import { chooseRelief, reliefProblem } from "./memory-relief.ts";
@@ -118,16 +119,18 @@ export class ContainerManager {
     const cold = existing?.isCold ?? true;
     if (cold && this.#pool.isFull((existing?.owner ?? lineage).head))
       throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container) this.#admitTo(container, network);
+    if (container) this.#admitTo(container, lineage, network, nowMs);
     this.#quotas.admitRun(lineage, network, existing ?? null);
     if (existing && cold) {
       refuseCrashLoop(existing, nowMs);
       if (this.#memoryShort) this.#freeMemory(lineage);
     }
     const slot = existing ?? this.#open(name, group, lineage, nowMs, network !== null);
+    if (!container) slot.container.recentFamilies.asked(familyOf(lineage, network), nowMs);
     this.#taken++;
     slot.container.taken++;
-    if (network !== null) slot.container.publicUse.add(network, slot);
+    if (network === null) slot.container.families.add(lineage.family, slot);
+    else slot.container.publicUse.add(network, slot);
     slot.taken++;
     slot.usedMs = nowMs;
     this.#updateOwner(slot, lineage, nowMs);
@@ -135,18 +138,21 @@ export class ContainerManager {
       load.inFlight++;
       if (network !== null) load.publicUse.add(network, slot);
     }
+    if (network === null) for (const load of lineage.foreign) load.foreignRuns.add(lineage.family, slot);
     return { slot, lineage, network };
   }
 
   release({ slot, lineage, network }: Reservation): void {
     this.#taken--;
     slot.container.taken--;
-    if (network !== null) slot.container.publicUse.remove(network, slot);
+    if (network === null) slot.container.families.remove(lineage.family, slot);
+    else slot.container.publicUse.remove(network, slot);
     slot.taken--;
     for (const load of lineage.members) {
       load.inFlight--;
       if (network !== null) load.publicUse.remove(network, slot);
     }
+    if (network === null) for (const load of lineage.foreign) load.foreignRuns.remove(lineage.family, slot);
     if (slot.group.fresh) this.#remove(slot);
   }
 
@@ -156,11 +162,14 @@ export class ContainerManager {
     this.#containers.clear();
   }
 
-  #admitTo(container: Container, network: string | null): void {
-    const { name, taken, publicUse } = container;
+  #admitTo(container: Container, lineage: TokenLineage, network: string | null, nowMs: number): void {
+    const { name, taken, publicUse, families, recentFamilies } = container;
     const { concurrency } = this.#options;
+    // A refused request counts, too: its family gets places when runs of the others end.
+    const isShared = recentFamilies.asked(familyOf(lineage, network), nowMs);
     if (taken >= concurrency) throw concurrencyProblem(container);
     if (network !== null) publicUse.admitRun(`container "${name}"`, concurrency, network);
+    else if (isShared) families.admitRun(`container "${name}"`, concurrency - taken, lineage.family);
   }
 
   /**
@@ -274,6 +283,11 @@ export class ContainerManager {
     countLive(slot, -1);
     slot.close();
   }
+}
+
+/** Returns the family of a client; all clients without a token are one. */
+function familyOf({ family }: TokenLineage, network: string | null): string {
+  return network === null ? family : PUBLIC;
 }
 
 /** Counts a slot for its owner, or removes it from the counts. */

@@ -1,5 +1,6 @@
 import { Problem } from "../errors.ts";
 import { CrashLoop } from "./crash-loop.ts";
+import { FamilyRuns, RecentFamilies } from "./family-runs.ts";
 import type { Guest } from "./guest/guest.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool, Taken } from "./pool.ts";
@@ -24,6 +25,9 @@ export class Container {
   taken = 0;
   /** What the runs of clients without a token use. */
   readonly publicUse: PublicUse = new PublicUse();
+  /** What the runs of clients with a token use. */
+  readonly families: FamilyRuns = new FamilyRuns();
+  readonly recentFamilies: RecentFamilies = new RecentFamilies();
   /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
   #replacements = 0;

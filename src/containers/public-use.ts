@@ -1,5 +1,6 @@
 import { clientSite } from "../client-site.ts";
 import { Problem } from "../errors.ts";
+import { Multiset } from "./multiset.ts";
 
 /**
  * What the runs in flight use that clients without a token requested: of a container, or of a token and all below it. These
@@ -9,7 +10,7 @@ import { Problem } from "../errors.ts";
 export class PublicUse {
   #runs = 0;
   /** The number of runs in each guest. */
-  readonly #runsIn: Map<object, number> = new Map();
+  readonly #runsIn = new Multiset<object>();
   /** By network and by site. The site of an IPv4 address is the address itself. */
   readonly #byNetwork: Map<string, NetworkUse> = new Map();
 
@@ -58,23 +59,23 @@ export class PublicUse {
   /** Counts a run in a guest. */
   add(network: string, guest: object): void {
     this.#runs++;
-    addTo(this.#runsIn, guest);
+    this.#runsIn.add(guest);
     for (const name of namesOf(network)) {
       let use = this.#byNetwork.get(name);
-      if (!use) this.#byNetwork.set(name, (use = { runs: 0, runsIn: new Map() }));
+      if (!use) this.#byNetwork.set(name, (use = { runs: 0, runsIn: new Multiset() }));
       use.runs++;
-      addTo(use.runsIn, guest);
+      use.runsIn.add(guest);
     }
   }
 
   /** Reverses one `add` with the same arguments. */
   remove(network: string, guest: object): void {
     this.#runs--;
-    removeFrom(this.#runsIn, guest);
+    this.#runsIn.remove(guest);
     for (const name of namesOf(network)) {
       const use = this.#byNetwork.get(name)!;
       use.runs--;
-      removeFrom(use.runsIn, guest);
+      use.runsIn.remove(guest);
       if (use.runs === 0) this.#byNetwork.delete(name);
     }
   }
@@ -83,16 +84,6 @@ export class PublicUse {
 function namesOf(network: string): readonly string[] {
   const site = clientSite(network);
   return site === network ? [network] : [network, site];
-}
-
-function addTo(runsIn: Map<object, number>, guest: object): void {
-  runsIn.set(guest, (runsIn.get(guest) ?? 0) + 1);
-}
-
-function removeFrom(runsIn: Map<object, number>, guest: object): void {
-  const left = runsIn.get(guest)! - 1;
-  if (left === 0) runsIn.delete(guest);
-  else runsIn.set(guest, left);
 }
 
 /** Returns the part of a limit that clients without a token may take together. The owner of a public task has the rest. */
@@ -110,7 +101,7 @@ export function publicProblem(subject: string, count: number, what: string): Pro
 interface NetworkUse {
   runs: number;
   /** The number of these runs in each guest. */
-  readonly runsIn: Map<object, number>;
+  readonly runsIn: Multiset<object>;
 }
 
 /** The divisor of a limit for all clients without a token. */
@@ -124,7 +115,7 @@ const SITE_RUN_PARTS = 2;
 const SITE_GUEST_PARTS = 4 / 3;
 /** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
 const RETRY_MS = 1_000;
-const NOTHING: NetworkUse = { runs: 0, runsIn: new Map() };
+const NOTHING: NetworkUse = { runs: 0, runsIn: new Multiset() };
 
 function partOf(places: number, parts: number): number {
   return Math.max(1, Math.floor(places / parts));

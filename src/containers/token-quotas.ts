@@ -1,4 +1,5 @@
 import { Problem } from "../errors.ts";
+import { FamilyRuns } from "./family-runs.ts";
 import type { Guest } from "./guest/guest.ts";
 import { PublicUse, publicShare } from "./public-use.ts";
 
@@ -16,6 +17,8 @@ export interface TokenCaps {
 export interface TokenChain {
   readonly jti: string;
   readonly ancestors: readonly { readonly jti: string }[];
+  /** How many tokens, from the first on, are of the owner of a task and not of the caller's family. */
+  readonly foreign?: number;
   /** The lineage of the chain, which `TokenQuotas` caches here. */
   lineage?: unknown;
 }
@@ -28,6 +31,8 @@ export class TokenLoad {
   inFlight = 0;
   /** What the runs in flight of clients without a token use. */
   readonly publicUse: PublicUse = new PublicUse();
+  /** The runs in flight of its family's tasks that callers of other families requested. */
+  readonly foreignRuns: FamilyRuns = new FamilyRuns();
   live = 0;
   /** The guests of its family that take no new run and only finish theirs, oldest first. Only the root token has some. */
   readonly draining: Set<Guest> = new Set();
@@ -51,16 +56,26 @@ export class TokenLineage {
   readonly members: readonly TokenLoad[];
   /** The root token. It counts what all its descendants use. */
   readonly head: TokenLoad;
+  /** The `jti` of the root token of the caller. */
+  readonly family: string;
+  /** The members of the owner of a task, if the caller is of another family. */
+  readonly foreign: readonly TokenLoad[];
   /** The epoch of the quotas when this lineage was created. */
   readonly epoch: object;
 
-  constructor(members: readonly TokenLoad[], epoch: object) {
+  constructor(members: readonly TokenLoad[], { jti, ancestors, foreign = 0 }: TokenChain, epoch: object) {
     this.members = members;
     this.head = members.at(-1)!;
+    this.family = ancestors.at(-1)?.jti ?? jti;
+    this.foreign = members.slice(0, foreign);
     this.epoch = epoch;
   }
 }
 
+/** What all callers that are not of the owner's family share, for messages. */
+const TASKS = "the tasks of this owner";
+/** The part of a token's places that they may take together. */
+const OTHERS_PART = 3 / 4;
 const MINUTE_MS = 60_000;
 /** Most runs end within milliseconds, but the service cannot predict when the next run ends. */
 const RETRY_MS = 1_000;
@@ -80,7 +95,7 @@ export class TokenQuotas {
     const { lineage: cached } = chain;
     if (cached instanceof TokenLineage && cached.epoch === this.#epoch) return cached;
     const members = [this.#loadOf(chain.jti), ...chain.ancestors.map(({ jti }) => this.#loadOf(jti))];
-    const lineage = new TokenLineage(members, this.#epoch);
+    const lineage = new TokenLineage(members, chain, this.#epoch);
     chain.lineage = lineage;
     return lineage;
   }
@@ -91,16 +106,39 @@ export class TokenQuotas {
    * @throws {Problem} `container_busy` if the token has its maximum of runs in flight, or its maximum for these clients.
    */
   admitRun(lineage: TokenLineage, network: string | null = null, guest: object | null = null): void {
-    for (const { inFlight, publicUse } of lineage.members) {
+    for (const load of lineage.members) {
+      const { inFlight, publicUse } = load;
       if (network !== null) {
         publicUse.admitRun("the token", this.#caps.concurrency, network);
         publicUse.admitGuest("the token", this.#caps.containers, network, guest);
+        this.#mustLeaveForOwner(load);
       }
       if (inFlight < this.#caps.concurrency) continue;
       throw new Problem("container_busy", `the token has ${inFlight} runs in flight, which is its limit`, {
         retryAfterMs: RETRY_MS,
       });
     }
+    if (network === null && lineage.foreign.length > 0) this.#admitForeign(lineage, guest);
+  }
+
+  /** Divides what all others may take of a token with tasks between the families of their callers. */
+  #admitForeign({ foreign, family }: TokenLineage, guest: object | null): void {
+    for (const load of foreign) {
+      this.#mustLeaveForOwner(load);
+      const { publicUse, foreignRuns } = load;
+      const runs = partForOthers(this.#caps.concurrency) - publicUse.runs - foreignRuns.runs;
+      foreignRuns.admitRun(TASKS, runs, family);
+      const guests = partForOthers(this.#caps.containers) - publicUse.guests - foreignRuns.guests;
+      foreignRuns.admitGuest(TASKS, guests, family, guest);
+    }
+  }
+
+  /** Keeps a quarter of a token's places for its own family. */
+  #mustLeaveForOwner({ publicUse, foreignRuns }: TokenLoad): void {
+    const others = publicUse.runs + foreignRuns.runs;
+    if (others < partForOthers(this.#caps.concurrency)) return;
+    const message = `other callers have ${others} runs of ${TASKS} in flight, which is their limit`;
+    throw new Problem("container_busy", message, { retryAfterMs: RETRY_MS });
   }
 
   /** @throws {Problem} `container_busy` with the exact wait if the token may start no more containers in this minute. */
@@ -166,4 +204,8 @@ export class TokenQuotas {
     if (!load) this.#byJti.set(jti, (load = new TokenLoad(this.#caps.containers)));
     return load;
   }
+}
+
+function partForOthers(places: number): number {
+  return Math.max(1, Math.floor(places * OTHERS_PART));
 }

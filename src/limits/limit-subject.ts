@@ -34,15 +34,18 @@ export class LimitSubject {
   readonly limits: SubjectLimits;
   /** The tokens above this one, nearest first. */
   readonly ancestors: readonly Ancestor[];
+  /** How many tokens, from this one on, are of the owner of a task that a caller of another family runs. */
+  readonly foreign: number;
   /** The lineage by which `TokenQuotas` counts; only `TokenQuotas` writes it. */
   lineage: unknown = null;
   #charges: Charges | null = null;
   #taskRuns: Map<LimitSubject, LimitSubject> | null = null;
 
-  constructor(jti: string, limits: SubjectLimits, ancestors: readonly Ancestor[] = []) {
+  constructor(jti: string, limits: SubjectLimits, ancestors: readonly Ancestor[] = [], foreign = 0) {
     this.jti = jti;
     this.limits = limits;
     this.ancestors = ancestors;
+    this.foreign = foreign;
   }
 
   /**
@@ -85,12 +88,16 @@ export class LimitSubject {
     return joined;
   }
 
-  #join({ jti, limits, ancestors }: LimitSubject): LimitSubject {
+  #join(task: LimitSubject): LimitSubject {
+    const { jti, limits, ancestors } = task;
     const chain = [...ancestors, { jti: this.jti, limits: this.limits.token }, ...this.ancestors];
-    // A token that owns a task can also run it; then both chains name it, and the run counts against it once.
-    const above = chain.filter((token, at) => chain.findIndex((other) => other.jti === token.jti) === at);
+    // A token that owns a task can also run it; then both chains name it, and the run counts against it once. The last place counts,
+    // so that the last token is the root of the caller's family.
+    const above = chain.filter((token, at) => chain.findLastIndex((other) => other.jti === token.jti) === at);
     const container = lowest(limits.container, this.limits.container);
-    return new LimitSubject(jti, { container, token: limits.token }, above);
+    // The task of an administrator belongs to no family.
+    const isForeign = ancestors.length > 0 && rootOf(task) !== rootOf(this);
+    return new LimitSubject(jti, { container, token: limits.token }, above, isForeign ? 1 + ancestors.length : 0);
   }
 
   #under(defaults: ServerLimits): Charges {
@@ -128,6 +135,10 @@ export function tokenCharge(jti: string, limits: Limits | undefined, defaults: S
 /** The key of a token's count. */
 export function tokenKey(jti: string): string {
   return `t:${jti}`;
+}
+
+function rootOf({ jti, ancestors }: LimitSubject): string {
+  return ancestors.at(-1)?.jti ?? jti;
 }
 
 function lowest(one: Limits = {}, other: Limits = {}): Limits {

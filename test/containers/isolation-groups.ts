@@ -13,7 +13,7 @@ export const NO_CAPS: TokenCaps = { containers: 1_000, concurrency: 1_000, newCo
 
 /** Returns the lineage of a token that can own slots. */
 export function owner(): TokenLineage {
-  return new TokenLineage([new TokenLoad()], {});
+  return new TokenLineage([new TokenLoad()], token("owner"), {});
 }
 
 /** Returns the chain of a token and its ancestors, nearest first. */

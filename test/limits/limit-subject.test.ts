@@ -30,9 +30,24 @@ test("the runs of a task for one token share one subject, with each token once a
   const both = asking.ofTask(task);
   assert.equal(asking.ofTask(task), both);
   assert.deepEqual([both.jti, both.limits.container], ["task", { minute: 2, day: 7 }]);
-  assert.deepEqual(both.ancestors, [keeper, { jti: "asking", limits: { day: 1 } }]);
+  // The root of the family is last, because what a family shares counts there.
+  assert.deepEqual(both.ancestors, [{ jti: "asking", limits: { day: 1 } }, keeper]);
   const own = new LimitSubject("keeper", { token: { day: 9 } });
   assert.deepEqual(own.ofTask(task).ancestors, [keeper]);
+  assert.deepEqual([both.foreign, own.ofTask(task).foreign], [0, 0]);
+});
+
+test("the tokens of a task's owner are marked in the runs of a caller of another family, whose root is last", () => {
+  const owner = { jti: "owner", limits: {} };
+  const task = new LimitSubject("task", {}, [{ jti: "publisher", limits: {} }, owner]);
+  const asking = new LimitSubject("asking", {}, [{ jti: "customer", limits: {} }]);
+  const both = asking.ofTask(task);
+  assert.deepEqual(
+    both.ancestors.map(({ jti }) => jti),
+    ["publisher", "owner", "asking", "customer"],
+  );
+  assert.equal(both.foreign, 3);
+  assert.equal(asking.ofTask(new LimitSubject("task of an administrator", {})).foreign, 0);
 });
 
 test("a token that runs many tasks caches the subjects of the last 16", () => {
