@@ -18,7 +18,7 @@ interface Piece {
 export class RequestBody {
   readonly #runId: number;
   readonly maxBufferedBytes: number;
-  readonly memory: BodyMemory = new BodyMemory();
+  readonly memory: BodyMemory;
   /** The received pieces that are not read yet, as a linked list. */
   #first: Piece | null = null;
   #last: Piece | null = null;
@@ -26,9 +26,13 @@ export class RequestBody {
   #error: Error | null = null;
   #reader: { resolve: (piece: Uint8Array | null) => void; reject: (error: Error) => void } | null = null;
 
-  /** @param maxBufferedBytes The limit of `readAll`, which holds the whole body in memory. */
-  constructor(runId: number, maxBufferedBytes: number) {
+  /**
+   * @param maxBufferedBytes The limit of `readAll`, which holds the whole body in memory.
+   * @param caller The caller of the run, as a number.
+   */
+  constructor(runId: number, maxBufferedBytes: number, caller: number) {
     this.#runId = runId;
+    this.memory = new BodyMemory(caller);
     this.maxBufferedBytes = maxBufferedBytes;
   }
 

@@ -29,8 +29,8 @@ const HEAD_DELAY_MS = 1_000;
 
 /** The number of bytes before the context in the payload of a `run` frame: the code id. */
 const CONTEXT_START = 4;
-/** The same for a `runWithBody` frame: the code id and the limit of the buffered body. */
-const CONTEXT_START_WITH_BODY = 8;
+/** The same for a `runWithBody` frame: the code id, the limit of the buffered body and the caller. */
+const CONTEXT_START_WITH_BODY = 12;
 
 /** The code that a run executes. */
 export interface Enterable {

@@ -72,7 +72,7 @@ export function startPreflight(id: number, payload: Buffer): void {
 
 /** @param payload The payload of a `runWithBody` frame. */
 export function startRunWithBody(id: number, payload: Buffer): void {
-  startRun(id, payload, forgetRun, new RequestBody(id, readUInt32LE(payload, 4)));
+  startRun(id, payload, forgetRun, new RequestBody(id, readUInt32LE(payload, 4), readUInt32LE(payload, 8)));
 }
 
 /** @param payload The payload of a `body` frame. */

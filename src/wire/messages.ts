@@ -18,7 +18,10 @@ export const TO_GUEST = {
   ping: 5,
   /** id: run. Payload: u32, the bytes added to the window of the response body. */
   window: 6,
-  /** id: run. As `run`, with a u32 after the code id: the bytes of the request body that may be buffered at once. The body follows. */
+  /**
+   * id: run. As `run`, with two u32 after the code id: the bytes of the request body that may be buffered at once, and a number for the
+   * caller, because callers share the memory for bodies. The body follows.
+   */
   runWithBody: 7,
   /** id: run. Payload: bytes of the request body, at most `DATA_BYTES`, within the window. */
   body: 8,

@@ -140,6 +140,11 @@ export class GuestProcess {
     return guest;
   }
 
+  /** The bytes of bodies that the guest has not asked for yet. */
+  get unsentBytes(): number {
+    return this.#bodies.values().reduce((sum, { rest }) => sum + rest.length, 0);
+  }
+
   get pid(): number {
     return this.#child.pid!;
   }
@@ -175,13 +180,16 @@ export class GuestProcess {
   start(
     code: number,
     context: Partial<RunContext> | null = {},
-    options: { refill?: boolean; onData?: (bytesSoFar: number) => void; body?: Buffer } = {},
+    options: { refill?: boolean; onData?: (bytesSoFar: number) => void; body?: Buffer; caller?: number } = {},
   ): StartedRun {
     const id = this.#nextId++;
-    const { body } = options;
-    const head = Buffer.alloc(body ? 8 : 4);
+    const { body, caller = 1 } = options;
+    const head = Buffer.alloc(body ? 12 : 4);
     head.writeUInt32LE(code);
-    if (body) head.writeUInt32LE(MAX_BODY_BYTES, 4);
+    if (body) {
+      head.writeUInt32LE(MAX_BODY_BYTES, 4);
+      head.writeUInt32LE(caller, 8);
+    }
     const full = {
       runId: `run-${id}`,
       container: "demo",
@@ -243,6 +251,7 @@ export class GuestProcess {
 
   abort(run: number, reason: AbortReason): void {
     this.#outbox.push(textFrame(TO_GUEST.abort, run, reason));
+    this.#bodies.delete(run);
   }
 
   forget(code: number): void {

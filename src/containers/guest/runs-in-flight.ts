@@ -1,3 +1,5 @@
+import { crc32 } from "node:zlib";
+
 import type { Problem } from "../../errors.ts";
 import { bytesFrame, numberFrame, textFrame } from "../../wire/frames.ts";
 import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
@@ -56,7 +58,9 @@ export class RunsInFlight extends RunTable<GuestRun> {
     const id = this.add(guestRun);
     const codeId = u32(guestRun.code.id);
     if (context !== null && body) {
-      this.#connection.push(bytesFrame(TO_GUEST.runWithBody, id, codeId, u32(body.mostHeld), context));
+      this.#connection.push(
+        bytesFrame(TO_GUEST.runWithBody, id, codeId, u32(body.mostHeld), u32(crc32(body.caller)), context),
+      );
       guestRun.upload = new Upload(body, bodyTarget(this.#connection, id));
       return id;
     }

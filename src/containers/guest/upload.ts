@@ -10,6 +10,8 @@ const MAX_WAITING_BYTES = 2 * WINDOW_BYTES;
 /** The body of a request that is not a part of its context. */
 export interface RequestBody {
   readonly source: Readable;
+  /** The sender: a token family, or the site of a client without a token. Senders share the memory that a guest has for bodies. */
+  readonly caller: string;
   /** The maximum length for a task that needs the whole body at once. */
   readonly mostHeld: number;
   /** Called with each chunk of the body that is read for the task. */

@@ -40,7 +40,7 @@ export async function inputOfTool(
     const kept = task?.record === "input" && bytes ? new KeptInput(config.inputLimit) : null;
     if (bytes) kept?.add(bytes);
     // A body, and no part of the context: callers that do not trust each other may share the guest, which bounds what it holds of bodies.
-    const body = bytes && { source: Readable.from([bytes]), mostHeld: bytes.length, onRead: null };
+    const body = bytes && { source: Readable.from([bytes]), caller: memory.name, mostHeld: bytes.length, onRead: null };
     return { data: null, options, from: null, body, code: null, ranges: null, kept };
   }
   const rest = { data, options, from: null, body: null };

@@ -84,7 +84,7 @@ async function readData(call: RunCall, { config, bodies }: InputDependencies, ho
   const kept = task?.record === "input" && found ? new KeptInput(config.inputLimit) : null;
   if (found?.bytes) kept?.add(found.bytes);
   const onRead = kept && !found?.bytes ? (chunk: Buffer): void => kept.add(chunk) : null;
-  const body = found && { source: found.source, mostHeld: limits.bytes, onRead };
+  const body = found && { source: found.source, caller: call.memory.name, mostHeld: limits.bytes, onRead };
   return { ...NOTHING_NAMED, code: null, data: null, body, options: NO_OPTIONS, kept };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough, type Readable } from "node:stream";
 import { describe, it, type TestContext } from "node:test";
+import { crc32 } from "node:zlib";
 
 import { codeOf } from "../../../src/containers/guest/code-table.ts";
 import type { Guest } from "../../../src/containers/guest/guest.ts";
@@ -13,7 +14,7 @@ function startWith(guest: Guest, source: Readable): Recorder {
   const recorder = new Recorder();
   const code = codeOf({ source: Buffer.from("a"), typescript: false, modules: null });
   recorder.id = guest.run(code, () => "{}", recorder, performance.now(), {
-    body: { source, mostHeld: 99, onRead: null },
+    body: { source, caller: "alice", mostHeld: 99, onRead: null },
   });
   return recorder;
 }
@@ -46,7 +47,8 @@ describe("the body of a request", () => {
     const run = startWith(guest, source);
     source.end("abc");
     const begun = await puppet.next(TO_GUEST.runWithBody);
-    assert.deepEqual([begun.id, begun.payload.readUInt32LE(4), begun.payload.toString("utf8", 8)], [run.id, 99, "{}"]);
+    assert.deepEqual([begun.id, begun.payload.readUInt32LE(4), begun.payload.toString("utf8", 12)], [run.id, 99, "{}"]);
+    assert.equal(begun.payload.readUInt32LE(8), crc32("alice"));
     assert.equal((await puppet.next(TO_GUEST.body)).payload.toString(), "abc");
     assert.equal((await puppet.next(TO_GUEST.bodyEnd)).id, run.id);
   });

@@ -15,7 +15,7 @@ function toolRun(data: string | null): ToolRun {
 }
 
 it("the input of a task is a body, which its guest counts, and no part of the context", async () => {
-  const call = { pin: null, task: null } as unknown as RunCall;
+  const call = { pin: null, task: null, memory: { name: "family" } } as unknown as RunCall;
   const { data, body } = await inputOfTool(call, toolRun('{"list":[{},{}]}'), WITH);
   assert.equal(data, null);
   assert.equal((await buffer(body!.source)).toString(), '{"list":[{},{}]}');
