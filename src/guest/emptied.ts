@@ -121,6 +121,19 @@ export function losesMember(value: unknown): boolean {
   }
 }
 
+/** The JSON of a text that has the word undefined between other words. A longer result may have it for another reason. */
+const JOINED = /[^\w"'`]undefined(?![\w'`])|"undefined(?=[^\w"])/;
+
+/** Whether a text in a result has the word undefined in it, as if the code had put a value into the text that is not there. */
+export function joinsUndefined(json: string): boolean {
+  try {
+    return json.length <= MAX_SENTENCE && json.includes("undefined") && JOINED.test(json);
+  } catch {
+    // The task replaced a built-in that is used here.
+    return false;
+  }
+}
+
 /** What a text is instead of the text that the code probably meant. */
 function textHint(text: string): Emptied | null {
   if (text.includes("[object ")) return conversion(text);

@@ -56,11 +56,13 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
   }
   if (hint.hint === "jsonText" && value === "{}") return unawaitedHint(hints) ?? hint;
   if (hint.hint !== "undefinedText") return hint;
+  const isText = typeof value === "string";
+  if (!isText && !hints.joinsTexts) return null;
   const better =
     unawaitedHint(hints) ?? textBodyResult(text, run) ?? absentResult(text, run, "text") ?? lackingHint(hints);
   if (better) return better;
   if (hints.nothing === "environment") return { hint: "environment", path: "" };
-  return hints.joinsTexts ? hint : null;
+  return isText && hints.joinsTexts ? hint : null;
 }
 
 /** Returns what the code probably meant, for a result that is empty, unless the run has reported a hint. Never throws. */

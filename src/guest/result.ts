@@ -1,7 +1,7 @@
 import { types } from "node:util";
 
 import { isRefusal } from "./absent-hints.ts";
-import { type Emptied, emptiedIn, losesMember } from "./emptied.ts";
+import { type Emptied, emptiedIn, joinsUndefined, losesMember } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
 import type { Run } from "./run.ts";
@@ -17,6 +17,8 @@ const MAX_BYTES_PER_UNIT = 3;
 
 /** Asks for the credential that the run does not have. */
 const CREDENTIAL: Emptied = { hint: "absent", path: "" };
+/** Asks for the value that a text in the result lacks. */
+const UNDEFINED: Emptied = { hint: "undefinedText", path: "" };
 
 const { stringify } = JSON;
 const { getPrototypeOf } = Object;
@@ -68,11 +70,12 @@ function deliver(run: Run, value: unknown): void {
       const hint = run.code.emptyHint(value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
       else reportAsyncCallback(run);
-    } else if (isRefusal(json)) {
-      const hint = run.code.betterHint(CREDENTIAL, value, run);
+    } else {
+      const cause = isRefusal(json) ? CREDENTIAL : joinsUndefined(json) ? UNDEFINED : null;
+      const hint = cause && run.code.betterHint(cause, value, run);
       if (hint) run.reportHint(hint.hint, hint.path);
       else reportAsyncCallback(run);
-    } else reportAsyncCallback(run);
+    }
     return run.result(json);
   });
 }

@@ -137,6 +137,11 @@ describe("a result that is empty because of a value that the run does not have",
     ["if (!context.query.key) return null; return 1", null],
     ["const key = context.query.key; return key ? key.length : null", null],
     ["return { a: undefined }", null],
+    ["return { greeting: `hello ${context.query.key}` }", QUERY],
+    ["return [`hello ${context.data.key}`, 1]", DATA],
+    ['return { a: `undefined ${1}`, b: context.query.other ?? "" }', null],
+    ["return { kind: typeof context.query.key, b: `${1} is undefined` }", null],
+    ["return { kind: `${typeof context.query.key}` }", null],
   ];
   for (const [code, hint] of rows) {
     it(`${hint === null ? "has no hint" : "has a hint"}: ${code}`, async () => {
