@@ -18,6 +18,7 @@ import {
   requireOf,
 } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
+import { objectFailure } from "./object-failure.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
 import { onRejection } from "./promises.ts";
 import { refuseNotCode } from "./refuse-not-code.ts";
@@ -51,7 +52,7 @@ export interface ParsedCode {
   /** Returns the line of a body's last statement, if the body prints a value there and returns none; absent for any other text. */
   readonly printed?: () => number | null;
   /** What is probably wrong with the text, although it parses. */
-  readonly hint?: Emptied;
+  readonly hint?: Emptied | null;
   /** Whether the text is given the context of the run. */
   readonly takesContext: boolean;
   /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
@@ -63,7 +64,6 @@ export interface ParsedCode {
   readonly parse: () => unknown;
 }
 
-const COMMENTS: Emptied = { hint: "comments", path: "" };
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
 
 /**
@@ -105,16 +105,15 @@ function parsePlain(codeId: number, text: string, lastValue: boolean): ParsedCod
   if (expression) {
     noteStart(codeId, text, triviaLength(text));
     // The rest is a semicolon and comments. V8 copies the sum of two texts only when something reads it.
-    const code = codeOfBody(codeId, expression.text + text.slice(expression.text.length), expression);
-    const hint = envelopeHint(text);
-    return hint ? Object.assign(code, { hint }) : code;
+    const whole = expression.text + text.slice(expression.text.length);
+    return Object.assign(codeOfBody(codeId, whole, expression), { hint: envelopeHint(text) });
   }
   const body = parseBody(text, url);
   if (isCompiled(body)) {
     const code = codeOfStatements(codeId, body.text, body, { url, lastValue, map: null });
-    return isTrivia(text) ? Object.assign(code, { hint: COMMENTS }) : code;
+    return Object.assign(code, { hint: isTrivia(text) ? ({ hint: "comments", path: "" } as const) : null });
   }
-  if (!mayBeModule(body)) return body;
+  if (!mayBeModule(body)) return objectFailure(text, url, body);
   const failure = checkModule(text);
   if (!failure) return codeOfModule(codeId, { name: "task.js", text, bare, map: null }, null);
   return isModuleOnly(body) ? failure : body;

@@ -1,7 +1,9 @@
 import { exportHint, type NamesOf } from "./export-hints.ts";
 import { nearName } from "./near-name.ts";
+import { dividedHint, followsHint, memberHint, partHint, type Stop, typeHint } from "./part-hints.ts";
 import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
+import { isPair, notClosed, unclosedBrace } from "./unclosed.ts";
 
 const KEYWORDS =
   "return const let var function async await import export default class extends throw while switch typeof instanceof continue break catch finally yield delete else for if new try".split(
@@ -12,7 +14,6 @@ const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch
 const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
 /** A longer line is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_LINE = 16 * 1024;
-const PAIRS: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}", "`": "`" };
 
 /** The hint for a module with a `return` outside of functions. */
 export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
@@ -134,11 +135,12 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
   if (message.startsWith("Missing } in template") && inner) return notClosed(text, inner);
   const surplus = isEnd && !isWhole && last ? surplusAfter(text, last.at + last.text.length) : null;
   if (surplus !== null) return surplus;
-  if (isEnd && inner !== undefined) return notClosed(text, inner);
+  if (isEnd && inner !== undefined) return notClosed(text, unclosedBrace(text, tokens, inner));
   if (isEnd) return "The code ends in the middle of a statement.";
-  const part = partHint(rest, last, inner, tokens, open.length);
+  const stop: Stop = { text, rest, message, tokens, open };
+  const part = dividedHint(lineAt(text, at)) ?? partHint(stop) ?? typeHint(stop);
   if (part !== null) return part;
-  if (/^[)\]}]/.test(rest) && inner && last?.text === "," && PAIRS[inner.text] !== rest[0])
+  if (/^[)\]}]/.test(rest) && inner && last?.text === "," && !isPair(inner.text, rest[0]!))
     return `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
   const near = last?.kind === "word" && !KEYWORDS.includes(last.text) ? nearName(last.text, KEYWORDS) : null;
   if (near !== null) return `Did you mean ${near}?`;
@@ -155,6 +157,8 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
     return "Separate the members of an object by commas.";
   if (/^[;)\]}]/.test(rest) && last?.kind === "mark" && OPERATOR.test(last.text))
     return `A value is missing after ${last.text}.`;
+  if (/^[*%|^]/.test(rest) && last?.kind === "mark" && /^[+\-*/%=<>&|^]$/.test(last.text))
+    return `A value is missing between ${last.text} and ${rest[0]}.`;
   const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1]?.text;
   const isCut =
     (rest[0] === ";" && /^[([]$/.test(inner?.text ?? "") && opener !== "for") ||
@@ -166,11 +170,20 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
   }
   const quote = quoteHint(rest, at, last);
   if (quote !== null) return quote;
-  const separator = separatorHint(rest, last, inner, tokens);
+  const separator = separatorHint(stop);
   if (separator !== null) return separator;
   if (word === "yield" || last?.text === "yield")
     return "yield is valid only in a function*, such as function* numbers() { yield 1 }.";
-  return undefined;
+  return followsHint(stop);
+}
+
+/** The longest part of a token that a hint repeats. */
+const MAX_SHOWN = 40;
+
+/** Returns the line of an offset. */
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf("\n", at);
+  return text.slice(text.lastIndexOf("\n", at - 1) + 1, end === -1 ? text.length : end).slice(0, MAX_LINE);
 }
 
 /** Returns the hint for a text that ends at a quote inside of it, because a word touches the quote; or null. */
@@ -182,47 +195,6 @@ function quoteHint(rest: string, at: number, last: Token | undefined): string | 
   const other =
     quote === "'" ? ", or put the text in double quotes" : quote === '"' ? ", or put the text in single quotes" : "";
   return `The ${quote} before ${word} ends the text: write \\${quote} inside of it${other}.`;
-}
-
-/** Returns the hint for a mistake in one kind of statement or expression, which the tokens before it show, or null. */
-function partHint(
-  rest: string,
-  last: Token | undefined,
-  inner: Token | undefined,
-  tokens: readonly Token[],
-  depth: number,
-): string | null {
-  const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1];
-  if (rest[0] === ":" && inner?.text === "{" && opener?.text === "=>")
-    return "To return an object from an arrow function, put it in parentheses: (context) => ({ a: 1 }).";
-  if (rest[0] === ")" && inner?.text === "(" && opener?.text === "for")
-    return "A for has two semicolons: for (let i = 0; i < n; i += 1).";
-  if (inner?.text === "{" && /^[A-Za-z]/.test(rest)) {
-    const label = openCase(tokens, depth);
-    if (label !== null) return `A colon is missing after ${label}.`;
-  }
-  const mixed = /^(?:\|\||&&)/.test(rest) ? /^\?\?$/ : rest.startsWith("??") ? /^(?:\|\||&&)$/ : null;
-  if (mixed !== null && tokens.some((token) => token.depth === depth && mixed.test(token.text)))
-    return "?? cannot stand next to || or &&: put one of them in parentheses, such as (a ?? b) || c.";
-  if (last !== undefined && /^(?:if|while|switch)$/.test(last.text) && /^[\w$"'!]/.test(rest))
-    return `Put what follows ${last.text} in parentheses: ${last.text} (...) { ... }.`;
-  const before = tokens[tokens.length - 2];
-  if (rest[0] === "{" && last?.text === "assert" && before?.kind === "value")
-    return 'Write with instead of assert: import data from "./data.json" with { type: "json" }.';
-  if (rest[0] === "(" && last?.kind === "word" && before?.text === "async" && last.text !== "function")
-    return `Write async function ${last.text}(...) { ... }.`;
-  return null;
-}
-
-/** Returns the `case` or `default` at the end of the tokens that has no colon, or null. */
-function openCase(tokens: readonly Token[], depth: number): string | null {
-  for (let index = tokens.length - 1; index >= 0; index -= 1) {
-    const { text, depth: at } = tokens[index]!;
-    if (at !== depth) continue;
-    if (text === "case" || text === "default") return text;
-    if (/^[:;{}]$/.test(text)) return null;
-  }
-  return null;
 }
 
 /** Returns the hint for a bracket behind an offset that closes no other, or null. */
@@ -237,12 +209,10 @@ const RESERVED =
   /^(?:break|case|catch|class|const|continue|debugger|default|delete|do|else|enum|export|extends|finally|for|function|if|import|in|instanceof|new|return|super|switch|this|throw|try|typeof|var|void|while|with)$/;
 
 /** Returns the hint for a value that follows another one without a comma or an operator, or for a word that is no name; or null. */
-function separatorHint(
-  rest: string,
-  last: Token | undefined,
-  inner: Token | undefined,
-  tokens: readonly Token[],
-): string | null {
+function separatorHint(stop: Stop): string | null {
+  const { rest, tokens, open } = stop;
+  const last = tokens[tokens.length - 1];
+  const inner = open[open.length - 1];
   const next = /^(?:[A-Za-z_$][\w$]{0,40}|\d[\w.]{0,20}|["'`{[])/.exec(rest)?.[0];
   if (next === "else" && (inner === undefined || last?.text !== "{"))
     return "This else has no if: close the block of an if before it.";
@@ -255,12 +225,16 @@ function separatorHint(
     last.kind === "value" || /^[)\]}]$/.test(last.text) || (last.kind === "word" && !KEYWORDS.includes(last.text));
   if (!isEnd || name?.text === "async") return null;
   if (next === "{") return functionHint(last, tokens);
+  const member = memberHint(stop, next);
+  if (member !== null) return member;
   const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1];
   const isList =
     inner !== undefined &&
     (inner.text === "[" ||
       (inner.text === "(" && !/^(?:if|for|while|switch)$/.test(opener?.text ?? "")) ||
-      (inner.text === "{" && isObject(tokens, inner)));
+      (inner.text === "{" && (isObject(tokens, inner) || /^(?:const|let|var)$/.test(opener?.text ?? ""))));
+  const isName = last.kind === "value" && inner?.text === "{" && /^[,{]$/.test(name?.text ?? "");
+  if (isName && (isList || tokens[0] === inner)) return `A colon is missing after ${last.text.slice(0, MAX_SHOWN)}.`;
   if (isList) return `A comma is missing before ${next}.`;
   return last.kind === "value" || STATEMENT.test(rest)
     ? `A semicolon or a line break is missing before ${next}.`
@@ -280,13 +254,6 @@ function functionHint(last: Token, tokens: readonly Token[]): string | null {
       : `Write function ${name.text}(...) { ... }.`;
   }
   return null;
-}
-
-function notClosed(text: string, { text: bracket, at }: Token): string {
-  const line = text.slice(0, at).split("\n").length;
-  // The token of a template is its part up to the expression.
-  if (bracket.endsWith("${")) return `The \${ in line ${line} has no }.`;
-  return `The ${bracket} in line ${line} has no ${PAIRS[bracket] ?? bracket}.`;
 }
 
 /** Whether a brace follows an opening parenthesis, as in the parameters of a function. */

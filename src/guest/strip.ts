@@ -90,6 +90,19 @@ function tooDeep(): CodeFault {
   );
 }
 
+/** The tokens that a message names. The stripper names up to twenty. */
+const MAX_EXPECTED = 3;
+
+function withFewTokens(message: string): string {
+  // What may begin a type.
+  if (message.includes("Expected an identifier, void, "))
+    return message.replace(/Expected an identifier, void, .*/s, "Expected a type");
+  const expected = /\bExpected (.+)$/s.exec(message)?.[1]?.split(", ") ?? [];
+  if (expected.length <= MAX_EXPECTED) return message;
+  const first = expected.slice(0, MAX_EXPECTED).join(", ");
+  return message.replace(/\bExpected .+$/s, () => `Expected ${first} or another token`);
+}
+
 /** Reads message and position from the stripper's error. It shows a tab as four spaces, which shifts its caret to the right. */
 function failureOf(error: unknown, text: string, head: string): SyntaxFailure {
   const failure = syntaxFailure(error, text.replaceAll("\t", " ".repeat(TAB_CHARACTERS)), head);
@@ -98,5 +111,5 @@ function failureOf(error: unknown, text: string, head: string): SyntaxFailure {
   let left = failure.position.column - 1;
   let column = 0;
   for (; left > 0 && column < line.length; column += 1) left -= line[column] === "\t" ? TAB_CHARACTERS : 1;
-  return { message: failure.message, position: { line: failure.position.line, column: column + 1 } };
+  return { message: withFewTokens(failure.message), position: { line: failure.position.line, column: column + 1 } };
 }

@@ -614,6 +614,31 @@ describe("a text that does not parse because of its grammar", () => {
   const rows: readonly [code: string, hint: RegExp][] = [
     ["const a = 1;\nfunction f(x) {\n  return x;\nconst b = f(a);\nreturn b;", /^The \{ in line 2 has no \}\.$/],
     ["const o = { a: 1, b: 2\nconst x = 4", /^The \{ in line 1 has no \}\.$/],
+    ["function a() {\n  if (true) {\n    return 1\n}\nconst b = 1\nreturn b", /^The \{ in line 2 has no \}\.$/],
+    ["(a, b) = > a + b", /^Write => without a space\.$/],
+    ["(a: number): number = > a + b", /^Write => without a space\.$/],
+    ["if (a < = 3) { return 1 }", /^Write <= without a space\.$/],
+    ["const n: = 5", /^A type is missing after :\.$/],
+    ["const x = a as ; return x", /^A type is missing after as\.$/],
+    ["function first<T>(a: T[]: T { return a[0] }", /^The \( in line 1 has no \) before this colon\.$/],
+    ["const a: string[ = []; return a", /^The \[ in line 1 has no \] before this =\.$/],
+    ["let x: Map<string, number = new Map(); return x", /^The < in line 1 has no >\.$/],
+    ["interface A { a: string b: number }", /^Put ; or a line break before b\.$/],
+    ["enum A { B C }", /^A comma is missing before C\.$/],
+    ["const {a b} = context", /^A comma is missing before b\.$/],
+    ["if (1) { } else if { }", /^if needs a condition before this brace: if \(\.\.\.\)/],
+    ["for { }", /^for needs its head before this brace/],
+    ["interface { a: string }", /^interface needs a name/],
+    ["if (a) then { return 1 }", /^JavaScript has no then/],
+    ["foreach (const a of b) { }", /^Write for \(const item of list\)/],
+    ["return a <> b", /^Write !== instead of <>\.$/],
+    ["return {a: 1,, b: 2}", /^One of the two commas/],
+    ["const x = 1 +* 2", /^A value is missing between \+ and \*\.$/],
+    ['{"a": 1, "b": }', /^A value is missing after :\.$/],
+    ["{'a': 1, 'b' 2}", /^A colon is missing after 'b'\.$/],
+    ["function f(): { return 1 }", /^A type is missing between the colon and the brace\.$/],
+    ["export default async (c: object): Promise<string> { return 1 }", /^An arrow function has => between its type/],
+    ["return 1 => 2", /^=> cannot follow 1 here: /],
     ["function f( { return 1 }", /^The \( in line 1 has no \)\.$/],
     ["type X = { a: number; return 1", /^The \{ in line 1 has no \}\.$/],
     ["return f(1, [2, 3)", /^The \[ in line 1 has no \] before this \)\.$/],
@@ -710,6 +735,14 @@ describe("a text that does not parse because of its grammar", () => {
       assert.match((await hintOfRun(code)) ?? "(no hint)", hint);
     });
   }
+});
+
+it("names three expected tokens at most", async () => {
+  for (const [body, detail] of [
+    ["const n: = 5", /^Unexpected token `=`\. Expected a type \(line 1/],
+    ["let x: string[ = []; return x", /^Unexpected token `=`\. Expected a type \(line 1/],
+  ] as const)
+    assert.match(((await service.run("hint", body)).json() as { detail: string }).detail, detail);
 });
 
 describe("an import that is not valid", () => {
