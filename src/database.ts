@@ -2,10 +2,9 @@ import { closeSync, constants, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
-/**
- * The milliseconds that a change waits for the lock of another process. A longer wait would block the service, because
- * its only thread waits.
- */
+import { LockQueue } from "./lock-queue.ts";
+
+/** How long SQLite waits for the lock of another process, in milliseconds, while its thread does nothing else. */
 const BUSY_TIMEOUT_MS = 2_000;
 
 /** Describes a database of the data folder: its content and the SQL of its store. */
@@ -22,6 +21,11 @@ export interface DatabaseDefinition<Name extends string> {
   readonly secureDelete?: boolean;
   /** Whether a change may be lost with the power, so that no change waits for the disk. The default waits. */
   readonly mayLose?: boolean;
+  /**
+   * Whether a thread that has no other work uses the database: SQLite then waits for the lock of another process. Otherwise
+   * it waits only while the database is opened, and a change waits in `whenUnlocked`.
+   */
+  readonly hasOwnThread?: boolean;
 }
 
 /**
@@ -35,6 +39,7 @@ export class Database<Name extends string> {
   readonly statements: Readonly<Record<Name, StatementSync>>;
   readonly #connection: DatabaseSync;
   readonly #synchronous: "FULL" | "OFF";
+  readonly #lockQueue = new LockQueue();
 
   constructor(
     connection: DatabaseSync,
@@ -75,6 +80,11 @@ export class Database<Name extends string> {
     }
   }
 
+  /** Makes an atomic change at once, or when another process has released the lock. @throws as `LockQueue.run` */
+  whenUnlocked<T>(change: () => T): T | Promise<T> {
+    return this.#lockQueue.run(change);
+  }
+
   /** Makes a change that a power failure may undo, without a wait for the disk. */
   withoutFlush(change: () => void): void {
     this.#connection.exec("PRAGMA synchronous = NORMAL");
@@ -106,7 +116,9 @@ export function openDatabase<Name extends string, Store>(
     // SQLite gives its other files the mode of this file, so the mode must be correct before SQLite opens it.
     closeSync(openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600));
     connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
-    return load(new Database(connection, definition));
+    const store = load(new Database(connection, definition));
+    if (!definition.hasOwnThread) connection.exec("PRAGMA busy_timeout = 0");
+    return store;
   } catch (error) {
     connection?.close();
     const { content, remedy } = definition;

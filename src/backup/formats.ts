@@ -1,5 +1,5 @@
 import { COUNTS_VERSION } from "../limits/stores/embedded/count-records.ts";
-import { PACKAGES_VERSION } from "../packages/package-store.ts";
+import { PACKAGES_VERSION } from "../packages/package-statements.ts";
 import { POLICIES_VERSION } from "../policies/stores/sqlite.ts";
 import { AUDIT_VERSION } from "../records/audit/audit-file.ts";
 import { SCHEMA_VERSION } from "../records/days/day-file.ts";

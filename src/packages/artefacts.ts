@@ -129,7 +129,7 @@ export class Artefacts {
         cause: error,
       });
     }
-    this.#index.putArtefact({
+    await this.#index.putArtefact({
       key: lock.key,
       family,
       bytes,
@@ -197,13 +197,13 @@ export class Artefacts {
   async #isNeeded({ key }: KeptArtefact): Promise<boolean> {
     for (const pin of this.#index.pinsOf(key)) {
       if (await this.isPinned(pin, key)) return true;
-      this.#index.pin(pin, null);
+      await this.#index.pin(pin, null);
     }
     return false;
   }
 
   async #remove(key: string): Promise<void> {
-    this.#index.removeArtefact(key);
+    await this.#index.removeArtefact(key);
     this.#notedAt.delete(key);
     this.#memory.removeIf((artefact) => artefact.key === key);
     await rm(this.#fileOf(key), { force: true });

@@ -1,6 +1,7 @@
-import { type Database, type DatabaseDefinition, openDatabase } from "../database.ts";
+import { type Database, openDatabase } from "../database.ts";
 import { Problem } from "../errors.ts";
 import type { Lock } from "./model.ts";
+import { PACKAGE_DATABASE, type Statement } from "./package-statements.ts";
 import type { AddedPermit, PermitStore } from "./permit-store.ts";
 
 /** An artefact in the index. */
@@ -51,7 +52,7 @@ export class PackageStore implements PermitStore {
 
   /** @throws {Error} when the database in this file cannot be used. The message contains the fix. */
   static open(file: string): PackageStore {
-    return openDatabase(file, DEFINITION, (database) => new PackageStore(database));
+    return openDatabase(file, PACKAGE_DATABASE, (database) => new PackageStore(database));
   }
 
   private constructor(database: Database<Statement>) {
@@ -63,14 +64,12 @@ export class PackageStore implements PermitStore {
   lock(family: string, request: string, nowMs: number): Lock | null {
     const row = guarded(() => this.#statements.lock.get(family, request));
     if (!row) return null;
-    if (nowMs - Number(row["used"]) > USE_MS) {
-      guarded(() => this.#database.withoutFlush(() => this.#statements.useLock.run(nowMs, family, request)));
-    }
+    if (nowMs - Number(row["used"]) > USE_MS) this.#note(() => this.#statements.useLock.run(nowMs, family, request));
     return JSON.parse(String(row["lock"])) as Lock;
   }
 
-  putLock(family: string, request: string, lock: Lock, nowMs: number): void {
-    guarded(() =>
+  putLock(family: string, request: string, lock: Lock, nowMs: number): Promise<void> | void {
+    return this.#write(() =>
       this.#database.transaction(() => {
         this.#statements.putLock.run(family, request, lock.key, JSON.stringify(lock), nowMs);
         this.#statements.dropUnused.run(nowMs - UNUSED_MS);
@@ -86,19 +85,18 @@ export class PackageStore implements PermitStore {
 
   /** Notes a use of an artefact. */
   used({ key, usedAt }: StoredArtefact, nowMs: number): void {
-    if (nowMs - usedAt <= USE_MS) return;
-    guarded(() => this.#database.withoutFlush(() => this.#statements.useArtefact.run(nowMs, key)));
+    if (nowMs - usedAt > USE_MS) this.usedAt(key, nowMs);
   }
 
   /** Notes the latest use of an artefact, which was in memory. */
   usedAt(key: string, atMs: number): void {
-    guarded(() => this.#database.withoutFlush(() => this.#statements.useArtefact.run(atMs, key)));
+    this.#note(() => this.#statements.useArtefact.run(atMs, key));
   }
 
-  putArtefact({ key, family, bytes, sha256, lock, builtAt, usedAt }: StoredArtefact): void {
+  putArtefact({ key, family, bytes, sha256, lock, builtAt, usedAt }: StoredArtefact): Promise<void> | void {
     const versions = Object.entries(lock.roots).map(([name, root]) => [name, root.slice(name.length + 1)]);
     const shown = JSON.stringify(Object.fromEntries(versions));
-    guarded(() =>
+    return this.#write(() =>
       this.#database.transaction(() => {
         this.#statements.putArtefact.run(key, family, bytes, sha256, JSON.stringify(lock), builtAt, usedAt);
         this.#statements.putShown.run(key, shown, lock.packages.length);
@@ -106,8 +104,8 @@ export class PackageStore implements PermitStore {
     );
   }
 
-  removeArtefact(key: string): void {
-    guarded(() =>
+  removeArtefact(key: string): Promise<void> | void {
+    return this.#write(() =>
       this.#database.transaction(() => {
         this.#statements.removeArtefact.run(key);
         this.#statements.removeShown.run(key);
@@ -154,9 +152,11 @@ export class PackageStore implements PermitStore {
   }
 
   /** Notes that the current version of a task names an artefact; null if it names none. */
-  pin({ container, name }: Pin, key: string | null): void {
-    if (key === null) guarded(() => this.#statements.unpin.run(container, name));
-    else guarded(() => this.#statements.pin.run(container, name, key));
+  pin({ container, name }: Pin, key: string | null): Promise<void> | void {
+    return this.#write(() => {
+      if (key === null) this.#statements.unpin.run(container, name);
+      else this.#statements.pin.run(container, name, key);
+    });
   }
 
   /** Returns the latest lock of inline code of a family that has this key, or null. */
@@ -166,22 +166,22 @@ export class PackageStore implements PermitStore {
   }
 
   pinsOf(key: string): Pin[] {
-    return guarded(() => this.#statements.pins.all(key)).map(({ container, name }) => {
-      return { container: String(container), name: String(name) };
-    });
+    return guarded(() => this.#statements.pins.all(key)).map(({ container, name }) => ({
+      container: String(container),
+      name: String(name),
+    }));
   }
 
   get permits(): AddedPermit[] {
-    return guarded(() => this.#statements.permits.all()).map((row) => {
-      return { entry: String(row["entry"]), by: String(row["by"]), at: Number(row["at"]) };
-    });
+    const rows = guarded(() => this.#statements.permits.all());
+    return rows.map(({ entry, by, at }) => ({ entry: String(entry), by: String(by), at: Number(at) }));
   }
 
-  addPermit({ entry, by, at }: AddedPermit): boolean {
+  addPermit({ entry, by, at }: AddedPermit): boolean | Promise<boolean> {
     return this.#changePermits(() => this.#statements.addPermit.run(entry, by, at));
   }
 
-  removePermit(entry: string): boolean {
+  removePermit(entry: string): boolean | Promise<boolean> {
     return this.#changePermits(() => this.#statements.removePermit.run(entry));
   }
 
@@ -193,10 +193,25 @@ export class PackageStore implements PermitStore {
     this.#database.close();
   }
 
-  #changePermits(change: () => { readonly changes: number | bigint }): boolean {
-    const isChanged = Number(guarded(change).changes) > 0;
-    if (isChanged) for (const listener of this.#permitListeners) listener();
-    return isChanged;
+  #changePermits(change: () => { readonly changes: number | bigint }): boolean | Promise<boolean> {
+    return this.#write(() => {
+      if (Number(change().changes) === 0) return false;
+      for (const listener of this.#permitListeners) listener();
+      return true;
+    });
+  }
+
+  #write<T>(change: () => T): T | Promise<T> {
+    return this.#database.whenUnlocked(() => guarded(change));
+  }
+
+  /** Notes a use, without a wait for the disk. Runs need no note, so none of them fails for a note that cannot be written. */
+  #note(change: () => void): void {
+    try {
+      this.#database.withoutFlush(change);
+    } catch {
+      // A later use is noted instead.
+    }
   }
 }
 
@@ -223,66 +238,3 @@ function artefactOf(row: Readonly<Record<string, unknown>>): StoredArtefact {
     usedAt: Number(used),
   };
 }
-
-/** An artefact that was stored before lists had a table of their own is shown without versions. */
-const SHOWN = `coalesce(versions, '{}') AS versions, coalesce(count, 0) AS count FROM artefacts LEFT JOIN shown USING (key)`;
-const OF_FAMILY = "(family = ? OR key IN (SELECT key FROM locks WHERE family = ?))";
-
-const STATEMENTS = {
-  lock: "SELECT lock, used FROM locks WHERE family = ? AND request = ?",
-  putLock: "INSERT OR REPLACE INTO locks (family, request, key, lock, used) VALUES (?, ?, ?, ?, ?)",
-  useLock: "UPDATE locks SET used = ? WHERE family = ? AND request = ?",
-  lockWithKey: "SELECT lock FROM locks WHERE family = ? AND key = ? ORDER BY used DESC LIMIT 1",
-  dropUnused: "DELETE FROM locks WHERE used < ?",
-  dropOldest: `DELETE FROM locks WHERE family = ? AND request NOT IN (SELECT request FROM
-    (SELECT request, row_number() OVER latest AS place, sum(length(lock)) OVER latest AS chars FROM locks WHERE family = ?
-      WINDOW latest AS (ORDER BY used DESC, request)) WHERE place <= ? AND (place = 1 OR chars <= ?))`,
-  artefact: "SELECT * FROM artefacts WHERE key = ?",
-  listAll: `SELECT key, bytes, built, used, ${SHOWN} ORDER BY used DESC, key LIMIT ?`,
-  listOf: `SELECT key, bytes, built, used, ${SHOWN} WHERE ${OF_FAMILY} ORDER BY used DESC, key LIMIT ?`,
-  bytesOfAll: "SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts",
-  bytesOf: `SELECT coalesce(sum(bytes), 0) AS bytes FROM artefacts WHERE ${OF_FAMILY}`,
-  leastUsed: "SELECT key, family, bytes, used FROM artefacts ORDER BY family IS NOT ?, used, key",
-  putShown: "INSERT OR REPLACE INTO shown (key, versions, count) VALUES (?, ?, ?)",
-  removeShown: "DELETE FROM shown WHERE key = ?",
-  putArtefact:
-    "INSERT OR REPLACE INTO artefacts (key, family, bytes, sha256, lock, built, used) VALUES (?, ?, ?, ?, ?, ?, ?)",
-  useArtefact: "UPDATE artefacts SET used = ? WHERE key = ?",
-  removeArtefact: "DELETE FROM artefacts WHERE key = ?",
-  sizes: `SELECT coalesce(sum(bytes), 0) AS "all", coalesce(sum(CASE WHEN family = ? THEN bytes END), 0) AS own,
-    count(*) AS count, count(CASE WHEN family = ? THEN 1 END) AS ownCount FROM artefacts`,
-  pin: "INSERT OR REPLACE INTO pins (container, name, key) VALUES (?, ?, ?)",
-  unpin: "DELETE FROM pins WHERE container = ? AND name = ?",
-  pins: "SELECT container, name FROM pins WHERE key = ?",
-  permits: 'SELECT entry, "by", at FROM permits ORDER BY entry',
-  addPermit: 'INSERT OR IGNORE INTO permits (entry, "by", at) VALUES (?, ?, ?)',
-  removePermit: "DELETE FROM permits WHERE entry = ?",
-};
-
-type Statement = keyof typeof STATEMENTS;
-
-/** The version of the format. */
-export const PACKAGES_VERSION = 1;
-
-const DEFINITION: DatabaseDefinition<Statement> = {
-  version: PACKAGES_VERSION,
-  content: "the locks of packages",
-  remedy: "restore it from a backup, or remove it: then inline code resolves its packages again",
-  schema: `
-  CREATE TABLE IF NOT EXISTS locks (
-    family TEXT NOT NULL, request TEXT NOT NULL, key TEXT NOT NULL, lock TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (family, request)
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS artefacts (
-    key TEXT PRIMARY KEY, family TEXT, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL, lock TEXT NOT NULL,
-    built INTEGER NOT NULL, used INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS artefacts_used ON artefacts (used, key);
-  CREATE TABLE IF NOT EXISTS shown (key TEXT PRIMARY KEY, versions TEXT NOT NULL, count INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS pins (
-    container TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (container, name)
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS pins_key ON pins (key);
-  CREATE TABLE IF NOT EXISTS permits (entry TEXT PRIMARY KEY, "by" TEXT NOT NULL, at INTEGER NOT NULL) STRICT;
-`,
-  statements: STATEMENTS,
-};

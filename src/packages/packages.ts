@@ -137,13 +137,13 @@ export class Packages {
   }
 
   /** Notes the lock of the current version of a task, or that it has none: no other artefact may make its artefact leave. */
-  pin(task: Pin, lock: Lock | null): void {
+  async pin(task: Pin, lock: Lock | null): Promise<void> {
     const name = `${task.container}/${task.name}`;
     const key = lock === null ? undefined : this.#keysOf(lock).find((each) => this.#store.artefact(each) !== null);
     if (this.#pinned.get(name) === key) return;
     if (key === undefined) this.#pinned.delete(name);
     else this.#pinned.set(name, key);
-    this.#store.pin(task, key ?? null);
+    await this.#store.pin(task, key ?? null);
   }
 
   /** Whether a lock names an artefact. */
@@ -198,7 +198,7 @@ export class Packages {
       (await this.#stored(lock))?.artefact ??
       (await waitForBuild(this.#builds.build({ ranges, entries }, lock, [], by), waiting)).artefact;
     // The task may come from another node, or from before an update of the service, which gives the artefact another key.
-    if (task) this.pin(task, lock);
+    if (task) await this.pin(task, lock);
     return { lock, artefact };
   }
 
@@ -230,7 +230,7 @@ export class Packages {
 
   async #buildInline(set: PackageSet, by: Asker, from: Lock | null): Promise<Prepared> {
     const prepared = await this.#builds.build(set, from, [], by);
-    this.#store.putLock(by.family, requestOf(set, from), prepared.lock, this.#nowMs());
+    await this.#store.putLock(by.family, requestOf(set, from), prepared.lock, this.#nowMs());
     this.#recent.add(set, by.family, from, prepared.lock);
     return prepared;
   }

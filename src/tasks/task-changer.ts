@@ -104,7 +104,7 @@ export class TaskChanger {
         if (record === null) continue;
         const task = this.#reader.parsed(record);
         open.stored(task.etag);
-        this.#options.packages.pin(at, lock);
+        await this.#options.packages.pin(at, lock);
         return { task, change: newest ? "changed" : "made", dropped };
       }
       throw contended();

@@ -117,12 +117,16 @@ export class TaskWriter {
    * @returns whether the task was deleted. If another change was stored first, nothing has changed.
    * @throws {Problem} `store_unavailable`
    */
-  async remove({ container, name, etag, owner, caller }: Task, by: Caller, onRemoved: () => void): Promise<boolean> {
+  async remove(
+    { container, name, etag, owner, caller }: Task,
+    by: Caller,
+    onRemoved: () => Promise<void>,
+  ): Promise<boolean> {
     const { jti } = caller.claims;
     return await this.#notes.during({ container, name, jtis: [jti], owners: [owner] }, async () => {
       const records = await this.#store.versions(container, name);
       if (!(await this.#store.remove(container, name, etag))) return false;
-      onRemoved();
+      await onRemoved();
       await this.#retire(jti, by.claims.jti);
       await this.#retireEarlier(records, jti, by.claims.jti);
       return true;

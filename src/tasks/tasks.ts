@@ -205,9 +205,9 @@ export class Tasks {
         this.#open.deleted(at);
         throw await this.missing(at);
       }
-      const onRemoved = (): void => {
+      const onRemoved = async (): Promise<void> => {
         this.#open.deleted(at);
-        this.#options.packages.pin(before, null);
+        await this.#options.packages.pin(before, null);
       };
       if (await this.#writer.remove(before, by, onRemoved)) return before;
     }

@@ -314,7 +314,7 @@ describe("the store of artefacts", () => {
     for (const name of ["one", "two"]) {
       const lock = await packages.lockOf(exact(name === "one" ? "4.0.0" : "4.1.0"), null, [], A, WAIT);
       tasks.set(name, lock);
-      packages.pin({ container: "acme", name }, lock);
+      await packages.pin({ container: "acme", name }, lock);
     }
     const orders = builder.orders.length;
     // A run uses what was built for it, from the memory.
@@ -328,7 +328,7 @@ describe("the store of artefacts", () => {
     assert.notEqual(await packages.artefacts.get(tasks.get("one")!.key), null);
     const gone = tasks.get("one")!;
     tasks.delete("one");
-    packages.pin({ container: "acme", name: "one" }, null);
+    await packages.pin({ container: "acme", name: "one" }, null);
     assert.equal((await put()).key, inline[0]!.lock.key);
     assert.notEqual(await packages.artefacts.get(inline[0]!.lock.key), null);
     assert.equal(await packages.artefacts.get(gone.key), null);
@@ -341,7 +341,7 @@ describe("the store of artefacts", () => {
     const lock = await packages.lockOf(exact("4.0.0"), null, [], A, WAIT);
     const task = { container: "acme", name: "one" };
     packages.artefacts.isPinned = (_, key) => packages.names(lock, key);
-    packages.pin(task, lock);
+    await packages.pin(task, lock);
     await packages.artefacts.remove(lock.key);
     builder.version = "2";
     const { ranges, entries } = lock;
@@ -358,7 +358,7 @@ describe("the store of artefacts", () => {
       clock.nowMs += 1;
       const lock = await packages.lockOf(exact(`4.${minor}.0`), null, [], by, WAIT);
       tasks.set(String(minor), lock);
-      packages.pin({ container: "acme", name: String(minor) }, lock);
+      await packages.pin({ container: "acme", name: String(minor) }, lock);
       return lock;
     };
     const operator = await put({ family: "admin", quotaFamily: null, jti: "admin" }, 0);
@@ -390,7 +390,7 @@ describe("the store of artefacts", () => {
         WAIT,
       );
       tasks.set(family, lock);
-      packages.pin({ container: "acme", name: family }, lock);
+      await packages.pin({ container: "acme", name: family }, lock);
       return lock;
     };
     const locks = [];

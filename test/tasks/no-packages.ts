@@ -4,5 +4,5 @@ import type { TaskPackages } from "../../src/tasks/task-packages.ts";
 export const NO_PACKAGES: TaskPackages = {
   permits: { require: () => {}, namedInTurns: () => null },
   lockOf: () => Promise.reject(new Error("this test builds no packages")),
-  pin: () => {},
+  pin: async () => {},
 };

@@ -33,11 +33,24 @@ export class SqlitePolicyStore implements PolicyStore {
     return this.#policies.get(container);
   }
 
-  async change(
-    container: string,
-    change: PolicyChange,
-    by: string,
-  ): Promise<{ before: ContainerPolicy; after: ContainerPolicy }> {
+  async change(container: string, change: PolicyChange, by: string): Promise<ChangedPolicy> {
+    return await this.#database.whenUnlocked(() => this.#change(container, change, by));
+  }
+
+  containers(after: string, count: number, filter?: PolicyFilter, holder?: string): Promise<string[]> {
+    return selectContainers(this.#policies, after, count, filter, holder);
+  }
+
+  onSuspended(listener: (container: string, suspension: Suspension) => void): void {
+    this.#suspendedListeners.push(listener);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** The policy before is read in the same step, because another change may have waited for the lock too. */
+  #change(container: string, change: PolicyChange, by: string): ChangedPolicy {
     const before = this.#policies.get(container) ?? NO_POLICY;
     const after = change(before);
     if (isSame(before, after)) return { before, after: before };
@@ -55,18 +68,6 @@ export class SqlitePolicyStore implements PolicyStore {
     return { before, after };
   }
 
-  containers(after: string, count: number, filter?: PolicyFilter, holder?: string): Promise<string[]> {
-    return selectContainers(this.#policies, after, count, filter, holder);
-  }
-
-  onSuspended(listener: (container: string, suspension: Suspension) => void): void {
-    this.#suspendedListeners.push(listener);
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
   /** Runs one statement, which SQLite executes as a transaction. */
   #write(change: () => void): void {
     try {
@@ -76,6 +77,11 @@ export class SqlitePolicyStore implements PolicyStore {
       throw new Problem("store_unavailable", detail, { cause: error });
     }
   }
+}
+
+interface ChangedPolicy {
+  readonly before: ContainerPolicy;
+  readonly after: ContainerPolicy;
 }
 
 type Statement = "all" | "set" | "remove";

@@ -148,6 +148,7 @@ type AuditDatabase = Database<Statement>;
 const DEFINITION: DatabaseDefinition<Statement> = {
   version: AUDIT_VERSION,
   content: "the entries of the audit",
+  hasOwnThread: true,
   remedy: "move it away, and a new file begins",
   schema: `
     CREATE TABLE IF NOT EXISTS entries (

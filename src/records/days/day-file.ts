@@ -53,6 +53,7 @@ const DEFINITION: DatabaseDefinition<Statement> = {
   schema: SCHEMA,
   statements: STATEMENTS,
   mayLose: true,
+  hasOwnThread: true,
 };
 
 /** How much a batch may write. */

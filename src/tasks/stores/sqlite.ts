@@ -30,7 +30,13 @@ export class SqliteTaskStore implements TaskStore {
     return guarded(() => this.#statements.versions.all(container, name)).map(recordOf);
   }
 
-  put(container: string, name: string, added: StoredVersion, after: string | null, room: TaskRoom): PutOutcome {
+  put(
+    container: string,
+    name: string,
+    added: StoredVersion,
+    after: string | null,
+    room: TaskRoom,
+  ): Promise<PutOutcome> | PutOutcome {
     const { version, etag, record, code } = added;
     return this.#change(container, name, after, () => {
       if (after === null && Number(this.#statements.count.get(container)!["count"]) >= room.containerTasks) {
@@ -42,8 +48,8 @@ export class SqliteTaskStore implements TaskStore {
     });
   }
 
-  remove(container: string, name: string, etag: string): boolean {
-    const outcome = this.#change(container, name, etag, () => {
+  async remove(container: string, name: string, etag: string): Promise<boolean> {
+    const outcome = await this.#change(container, name, etag, () => {
       this.#statements.remove.run(container, name);
       this.#statements.removeSize.run(container, name);
       return "stored";
@@ -59,13 +65,13 @@ export class SqliteTaskStore implements TaskStore {
     return guarded(() => this.#statements.names.all(container, count)).map(({ name }) => String(name));
   }
 
-  keepNote(id: string, note: string): void {
+  keepNote(id: string, note: string): Promise<void> | void {
     // The note is for a killed service, so it does not wait for the disk.
-    guarded(() => this.#database.withoutFlush(() => this.#statements.keepNote.run(id, note)));
+    return this.#write(() => this.#database.withoutFlush(() => this.#statements.keepNote.run(id, note)));
   }
 
-  deleteNote(id: string): void {
-    guarded(() => this.#database.withoutFlush(() => this.#statements.deleteNote.run(id)));
+  deleteNote(id: string): Promise<void> | void {
+    return this.#write(() => this.#database.withoutFlush(() => this.#statements.deleteNote.run(id)));
   }
 
   /** Only the process that has opened the store makes changes, and it has made none yet. */
@@ -97,13 +103,22 @@ export class SqliteTaskStore implements TaskStore {
     return "stored";
   }
 
-  #change(container: string, name: string, after: string | null, change: () => PutOutcome): PutOutcome {
-    return guarded(() =>
+  #change(
+    container: string,
+    name: string,
+    after: string | null,
+    change: () => PutOutcome,
+  ): Promise<PutOutcome> | PutOutcome {
+    return this.#write(() =>
       this.#database.transaction(
         () => ((this.#newest(container, name)?.etag ?? null) === after ? change() : "changed"),
         (outcome) => outcome === "stored",
       ),
     );
+  }
+
+  #write<T>(change: () => T): T | Promise<T> {
+    return this.#database.whenUnlocked(() => guarded(change));
   }
 }
 

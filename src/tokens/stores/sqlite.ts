@@ -63,8 +63,8 @@ export class SqliteTokenStore implements TokenStore {
     nowMs: number,
     kids: readonly string[] = [],
     most: number = Infinity,
-  ): void {
-    this.#write("the token was not issued", () => {
+  ): Promise<void> | void {
+    return this.#write("the token was not issued", () => {
       const endedMs = this.#forget(nowMs);
       this.#makeRoom(payload, nowMs, endedMs, most);
       const { jti, exp } = payload;
@@ -103,24 +103,26 @@ export class SqliteTokenStore implements TokenStore {
    * @returns whether this call revoked it.
    * @throws {Problem} `request_invalid` when it is not a `jti`, `store_unavailable` when it cannot be written.
    */
-  revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): boolean {
+  revoke(jti: string, revokedBy: string, nowMs: number, end: number | null = null): Promise<boolean> | boolean {
     if (!isJti(jti)) {
       throw new Problem("request_invalid", "the jti is not valid: it must be a UUID in lower case");
     }
-    if (this.#revoked.has(jti)) return false;
-    this.#write("the token was not revoked", () => {
-      this.#forget(nowMs);
-      this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
+    return this.#database.whenUnlocked(() => {
+      if (this.#revoked.has(jti)) return false;
+      this.#writeNow("the token was not revoked", () => {
+        this.#forget(nowMs);
+        this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
+      });
+      // After the disk write: a token that was reported as revoked must not be valid after a restart.
+      this.#revoked.add(jti);
+      for (const listener of this.#revokedListeners) listener([jti]);
+      return true;
     });
-    // After the disk write: a token that was reported as revoked must not be valid after a restart.
-    this.#revoked.add(jti);
-    for (const listener of this.#revokedListeners) listener([jti]);
-    return true;
   }
 
-  retire(jti: string, nowMs: number): void {
+  retire(jti: string, nowMs: number): Promise<void> | void {
     const forget = forgetAt(Math.floor(nowMs / 1_000), LEEWAY_S);
-    this.#write("the records of the token were not deleted", () => {
+    return this.#write("the records of the token were not deleted", () => {
       this.#statements.retireIssued.run(jti, forget);
       this.#statements.retireRevoked.run(jti, forget);
     });
@@ -140,9 +142,9 @@ export class SqliteTokenStore implements TokenStore {
   }
 
   addUse(uses: ReadonlyMap<string, TokenUse>): void {
-    // Uses are written every second, and the last may be lost with the power, so this does not wait for the disk.
+    // Uses are written every second, and the last may be lost with the power, so this waits for neither the disk nor a lock.
     this.#database.withoutFlush(() => {
-      this.#write("the use of tokens was not recorded", () => {
+      this.#writeNow("the use of tokens was not recorded", () => {
         for (const [jti, { runs, lastMs }] of uses) this.#statements.addUse.run(jti, runs, lastMs);
       });
     });
@@ -193,7 +195,11 @@ export class SqliteTokenStore implements TokenStore {
     }
   }
 
-  #write(consequence: string, change: () => void): void {
+  #write(consequence: string, change: () => void): Promise<void> | void {
+    return this.#database.whenUnlocked(() => this.#writeNow(consequence, change));
+  }
+
+  #writeNow(consequence: string, change: () => void): void {
     this.#forgotten = [];
     try {
       this.#database.transaction(change);

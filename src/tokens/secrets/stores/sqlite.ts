@@ -36,7 +36,11 @@ export class SqliteSecretStore implements SecretStore {
     this.#sweeper = setInterval(() => this.#sweep(nowMs()), SWEEP_MS).unref();
   }
 
-  put({ jti, parents, sealed, forgetAt }: SealedSecrets, nowMs: number, mostBytes: number = Infinity): boolean {
+  put(
+    { jti, parents, sealed, forgetAt }: SealedSecrets,
+    nowMs: number,
+    mostBytes: number = Infinity,
+  ): Promise<boolean> | boolean {
     return this.#write(() => {
       this.#forget(nowMs);
       const others = Number(this.#statements.bytes.get(parents.at(-1) ?? jti, jti)!["bytes"]);
@@ -57,8 +61,8 @@ export class SqliteSecretStore implements SecretStore {
     }
   }
 
-  remove(jti: string, parents: readonly string[], { below }: { below: boolean }): void {
-    this.#write(() => {
+  remove(jti: string, parents: readonly string[], { below }: { below: boolean }): Promise<void> | void {
+    return this.#write(() => {
       if (below) this.#statements.removeFamily.run(parents.at(-1) ?? jti, jti, ` ${jti} `);
       else this.#statements.remove.run(jti);
     });
@@ -89,12 +93,14 @@ export class SqliteSecretStore implements SecretStore {
   }
 
   /** Runs a change in a transaction, because other processes may write too. */
-  #write<T>(change: () => T): T {
-    try {
-      return this.#database.transaction(change);
-    } catch (error) {
-      throw new Problem("store_unavailable", "the secrets of tokens cannot be written; try again", { cause: error });
-    }
+  #write<T>(change: () => T): T | Promise<T> {
+    return this.#database.whenUnlocked(() => {
+      try {
+        return this.#database.transaction(change);
+      } catch (error) {
+        throw new Problem("store_unavailable", "the secrets of tokens cannot be written; try again", { cause: error });
+      }
+    });
   }
 }
 
