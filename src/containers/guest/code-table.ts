@@ -40,9 +40,10 @@ export function codeOf(message: (Omit<Code, "key"> & { source: Buffer }) | Code)
     return { ...message, key: source.toString("latin1") + mark };
   }
   const digest = createHash("sha256").update(source);
-  // The length marks where the source ends, so that no source can have the key of another source with modules.
+  // The length marks where the source ends, because the source may contain this text too.
   if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
-  return { ...message, key: `\u{101}${digest.digest("base64")}${mark}` };
+  // Without a mark of its own, a source without modules that ends with this text would have the key of the shorter source.
+  return { ...message, key: `${modules ? "\u{104}" : "\u{101}"}${digest.digest("base64")}${mark}` };
 }
 
 /** The codes that a guest holds. Each is sent once, and then named by an id. The oldest is forgotten first. */

@@ -70,6 +70,14 @@ describe("codeOf", () => {
     ];
     assert.equal(new Set(keys).size, keys.length);
   });
+
+  it("gives a long source that ends like the digest of a source with modules another key", () => {
+    const source = "a".repeat(600);
+    const modules = { "./b.js": "export const b = 1;" };
+    const forged = `${source}\0${source.length}\0${JSON.stringify(modules)}`;
+    assert.notEqual(code(source, false, modules).key, code(forged).key);
+    assert.notEqual(code(source, false, modules).key, code(forged, false, {}).key);
+  });
 });
 
 describe("the codes that a guest holds", () => {
