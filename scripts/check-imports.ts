@@ -119,7 +119,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // The guest imports only `wire`, because submitted code can reach everything that the guest imports.
   guest: ["wire"],
   wire: [],
-  database: [],
+  database: ["lock-queue"],
+  "lock-queue": ["next-turn"],
   "data-folder": [],
   "data-lock": ["data-folder"],
   "data-parts": ["tokens"],
