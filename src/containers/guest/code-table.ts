@@ -42,7 +42,7 @@ export function codeOf(message: (Omit<Code, "key"> & { source: Buffer }) | Code)
   const digest = createHash("sha256").update(source);
   // The length marks where the source ends, because the source may contain this text too.
   if (modules) digest.update(`\0${source.length}\0${JSON.stringify(modules)}`);
-  // Without a mark of its own, a source without modules that ends with this text would have the key of the shorter source.
+  // Without a further mark, a source without modules that ends with this text would have the key of the shorter source.
   return { ...message, key: `${modules ? "\u{104}" : "\u{101}"}${digest.digest("base64")}${mark}` };
 }
 
