@@ -41,13 +41,16 @@ export class LockQueue {
       }
     }
     const changed = changedAfter(this.#last ?? pause(PAUSE_MS), change, performance.now() + this.#longestMs);
-    const settled = changed
-      .catch(() => {})
-      .then(() => {
-        if (this.#last === settled) this.#last = null;
-      });
+    const settled: Promise<void> = changed.then(
+      () => this.#settled(settled),
+      () => this.#settled(settled),
+    );
     this.#last = settled;
     return changed;
+  }
+
+  #settled(change: Promise<void>): void {
+    if (this.#last === change) this.#last = null;
   }
 }
 

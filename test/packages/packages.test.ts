@@ -300,7 +300,7 @@ describe("the store of artefacts", () => {
     const { packages, store, clock } = await testPackages(t, VERSIONS);
     const { lock } = await packages.resolve(ZOD, B, WAIT);
     const large: Lock = { ...lock, requestedBy: "x".repeat(2 ** 20) };
-    for (let at = 0; at < 10; at++) store.putLock("a", `set ${at}`, large, clock.nowMs + at);
+    for (let at = 0; at < 10; at++) await store.putLock("a", `set ${at}`, large, clock.nowMs + at);
     const kept = Array.from({ length: 10 }, (_, at) => store.lock("a", `set ${at}`, clock.nowMs) !== null);
     assert.deepEqual(kept, [false, false, false, true, true, true, true, true, true, true]);
     assert.notEqual(await packages.known(ZOD, B), null);

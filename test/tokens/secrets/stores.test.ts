@@ -36,7 +36,7 @@ test("only the owner can read the file, and ended secrets are deleted when it is
     running(() => 1_000),
   );
   const jti = randomUUID();
-  store.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 1_000);
+  await store.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 1_000);
   for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
   store.close();
   const again = SqliteSecretStore.open(
@@ -55,8 +55,8 @@ test("a clock that is days ahead deletes nothing", async (t) => {
   const [uptime, jti] = [running(() => 1_000), randomUUID()];
   SqliteSecretStore.open(file, () => 1_000, uptime).close();
   const ahead = SqliteSecretStore.open(file, () => 500_000_000, uptime);
-  ahead.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 500_000_000);
-  ahead.put({ jti: randomUUID(), parents: [], sealed: "text", forgetAt: null }, 500_000_000);
+  await ahead.put({ jti, parents: [], sealed: "text", forgetAt: 2_000 }, 500_000_000);
+  await ahead.put({ jti: randomUUID(), parents: [], sealed: "text", forgetAt: null }, 500_000_000);
   ahead.close();
   const right = SqliteSecretStore.open(file, () => 1_500, uptime);
   t.after(() => right.close());

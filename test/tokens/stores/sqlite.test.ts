@@ -26,7 +26,7 @@ test("only the owner can read the files", async (t) => {
   const folder = await temporaryFolder(t);
   const registry = SqliteTokenStore.open(join(folder, "tokens.sqlite"), START_MS);
   t.after(() => registry.close());
-  registry.record(issuedPayload(null), "me", START_MS);
+  await registry.record(issuedPayload(null), "me", START_MS);
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
 
@@ -34,7 +34,7 @@ test("the tokens below a token are found by indexes, also in a file of a version
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const earlier = SqliteTokenStore.open(file, START_MS);
   const parents = [randomUUID(), randomUUID()];
-  earlier.record({ ...issuedPayload(START_S + 60), parents }, "me", START_MS);
+  await earlier.record({ ...issuedPayload(START_S + 60), parents }, "me", START_MS);
   earlier.close();
   const database = new DatabaseSync(file);
   t.after(() => database.close());
@@ -101,7 +101,7 @@ test("a token that another process issues is known without a reopen", async (t) 
   t.after(() => service.close());
   const payload = issuedPayload(null);
   assert.equal(service.issued(payload.jti), undefined);
-  command.record(payload, "command line", START_MS + 1);
+  await command.record(payload, "command line", START_MS + 1);
   command.close();
   const issued = service.issued(payload.jti);
   assert.equal(issued?.issuedBy, "command line");
@@ -123,16 +123,16 @@ test("an expired token is deleted a day after the last moment of its validity, a
     issuedPayload(null),
     randomUUID(),
   ];
-  for (const payload of [short, lasting]) registry.record(payload, "me", START_MS);
-  for (const jti of [short.jti, lasting.jti, unknown]) registry.revoke(jti, "me", START_MS);
+  for (const payload of [short, lasting]) await registry.record(payload, "me", START_MS);
+  for (const jti of [short.jti, lasting.jti, unknown]) await registry.revoke(jti, "me", START_MS);
 
   const forgetMs = START_MS + HOUR_MS + 5_000 + DAY_MS;
   clock.nowMs = forgetMs;
-  registry.record(issuedPayload(null), "me", forgetMs);
+  await registry.record(issuedPayload(null), "me", forgetMs);
   assert.ok(registry.issued(short.jti) && registry.isRevoked(short.jti), "still known at the last moment");
 
   clock.nowMs = forgetMs + 1;
-  registry.record(next, "me", forgetMs + 1);
+  await registry.record(next, "me", forgetMs + 1);
   assert.equal(registry.issued(short.jti), undefined);
   assert.equal(registry.isRevoked(short.jti), false);
   assert.ok(registry.issued(lasting.jti) && registry.isRevoked(lasting.jti) && registry.isRevoked(unknown));
@@ -143,7 +143,7 @@ test("the use of an unrecorded token is not stored, because it would never be de
   const registry = SqliteTokenStore.open(join(await temporaryFolder(t), "tokens.sqlite"), START_MS);
   t.after(() => registry.close());
   const [known, unknown] = [issuedPayload(null), randomUUID()];
-  registry.record(known, "me", START_MS);
+  await registry.record(known, "me", START_MS);
   const use = { runs: 1, lastMs: START_MS };
   for (let time = 0; time < 2; time++) registry.addUse(new Map([known.jti, unknown].map((jti) => [jti, use])));
   assert.deepEqual([registry.use(known.jti)?.runs, registry.use(unknown)], [2, undefined]);
@@ -154,8 +154,8 @@ async function revokedAndClosed(t: TestContext, clock: ReturnType<typeof running
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const payload = issuedPayload(START_S + 60);
   const first = SqliteTokenStore.open(file, START_MS, clock);
-  first.record(payload, "me", START_MS);
-  first.revoke(payload.jti, "me", START_MS);
+  await first.record(payload, "me", START_MS);
+  await first.revoke(payload.jti, "me", START_MS);
   first.close();
   return [file, payload];
 }
@@ -185,7 +185,7 @@ test("a clock that is days ahead deletes nothing, neither before nor after a reb
     uptime.boot = boot.repeat(32);
     const ahead = SqliteTokenStore.open(file, START_MS + 30 * DAY_MS, clock);
     uptime.ms += minute;
-    ahead.record(issuedPayload(null), "me", START_MS + 30 * DAY_MS);
+    await ahead.record(issuedPayload(null), "me", START_MS + 30 * DAY_MS);
     ahead.close();
     const right = SqliteTokenStore.open(file, START_MS + minute, clock);
     assert.ok(right.isRevoked(payload.jti) && right.issued(payload.jti) !== undefined, boot);
@@ -203,7 +203,7 @@ test("the clock catches up with a shutdown while the system runs", async (t) => 
   assert.ok(registry.isRevoked(payload.jti));
   for (let passedMs = 0; passedMs < 2 * DAY_MS; passedMs += 600_000) {
     uptime.ms = passedMs;
-    registry.revoke(randomUUID(), "me", START_MS + 2 * DAY_MS + passedMs);
+    await registry.revoke(randomUUID(), "me", START_MS + 2 * DAY_MS + passedMs);
   }
   assert.ok(!registry.isRevoked(payload.jti));
 });
