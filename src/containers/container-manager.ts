@@ -1,10 +1,9 @@
 import { freemem } from "node:os";
 
 import { Problem } from "../errors.ts";
-import { BUSY, concurrencyProblem, noRoom, refuseCrashLoop } from "./container-problems.ts";
+import { BUSY, concurrencyProblem, noRoom, refuseCrashLoop, refuseLeaver } from "./container-problems.ts";
 import { chooseEviction, leastRecent, leastRecentOf } from "./eviction.ts";
-import { PUBLIC } from "./family-runs.ts";
-import { Container, GuestSlot } from "./guest-slot.ts";
+import { Container, countLive, GuestSlot } from "./guest-slot.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import { chooseRelief, reliefProblem } from "./memory-relief.ts";
 import type { Pool } from "./pool.ts";
@@ -119,14 +118,14 @@ export class ContainerManager {
     const cold = existing?.isCold ?? true;
     if (cold && this.#pool.isFull((existing?.owner ?? lineage).head))
       throw new Problem("overloaded", "too many containers wait to be started", BUSY);
-    if (container) this.#admitTo(container, lineage, network, nowMs);
+    if (container) this.#admitTo(container, existing, lineage, network, nowMs);
     this.#quotas.admitRun(lineage, network, existing ?? null);
     if (existing && cold) {
       refuseCrashLoop(existing, nowMs);
       if (this.#memoryShort) this.#freeMemory(lineage);
     }
     const slot = existing ?? this.#open(name, group, lineage, nowMs, network !== null);
-    if (!container) slot.container.recentFamilies.asked(familyOf(lineage, network), nowMs);
+    if (!container) slot.container.recentCallers.asked(lineage.callerOf(network), nowMs);
     this.#taken++;
     slot.container.taken++;
     if (network === null) slot.container.families.add(lineage.family, slot);
@@ -162,14 +161,22 @@ export class ContainerManager {
     this.#containers.clear();
   }
 
-  #admitTo(container: Container, lineage: TokenLineage, network: string | null, nowMs: number): void {
-    const { name, taken, publicUse, families, recentFamilies } = container;
+  #admitTo(
+    container: Container,
+    slot: GuestSlot | undefined,
+    lineage: TokenLineage,
+    network: string | null,
+    nowMs: number,
+  ): void {
+    const { name, taken, publicUse, families, recentCallers } = container;
     const { concurrency } = this.#options;
     // A refused request counts, too: its family gets places when runs of the others end.
-    const isShared = recentFamilies.asked(familyOf(lineage, network), nowMs);
+    const caller = lineage.callerOf(network);
+    const isShared = recentCallers.asked(caller, nowMs);
     if (taken >= concurrency) throw concurrencyProblem(container);
     if (network !== null) publicUse.admitRun(`container "${name}"`, concurrency, network);
     else if (isShared) families.admitRun(`container "${name}"`, concurrency - taken, lineage.family);
+    if (isShared && slot) refuseLeaver(slot, caller, nowMs);
   }
 
   /**
@@ -282,18 +289,5 @@ export class ContainerManager {
     this.#slots.delete(slot);
     countLive(slot, -1);
     slot.close();
-  }
-}
-
-/** Returns the family of a client; all clients without a token are one. */
-function familyOf({ family }: TokenLineage, network: string | null): string {
-  return network === null ? family : PUBLIC;
-}
-
-/** Counts a slot for its owner, or removes it from the counts. */
-function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
-  for (const load of owner.members) {
-    load.live += change;
-    if (isPublic) load.publicLive += change;
   }
 }

@@ -16,6 +16,17 @@ export function concurrencyProblem({ name, taken }: Container): Problem {
   return new Problem("container_busy", `container "${name}" has ${taken} runs in flight, which is its limit`, BUSY);
 }
 
+/** Refuses a run of a caller that leaves many runs behind in a guest that others use. @throws {Problem} `container_busy` with the wait */
+export function refuseLeaver(slot: GuestSlot, caller: string, nowMs: number): void {
+  const retryAfterMs = Math.ceil(slot.leaverWaitMs(caller, nowMs));
+  if (retryAfterMs <= 0) return;
+  const { name } = slot.container;
+  throw new Problem("container_busy", `you have left many runs in container "${name}" before their code had ended`, {
+    retryAfterMs,
+    hint: "Other callers use the same guest. Wait for the answers of your runs, or give them longer timeouts.",
+  });
+}
+
 /** Refuses a run in a slot whose guests end again and again. @throws {Problem} `container_busy` with the wait */
 export function refuseCrashLoop(slot: GuestSlot, nowMs: number): void {
   const retryAfterMs = Math.ceil(slot.backOffMs(nowMs));

@@ -86,21 +86,18 @@ export class FamilyRuns {
   }
 }
 
-/** The family of all clients without a token, for `RecentFamilies`. No token has this `jti`. */
-export const PUBLIC = "";
-
-/** Remembers whether more than one token family has lately requested runs of something. */
-export class RecentFamilies {
+/** Remembers whether more than one caller has lately requested runs: a token family, or the site of a client without a token. */
+export class RecentCallers {
   #last: string | null = null;
-  /** When a family other than the last one requested its last run. */
+  /** When a caller other than the last one requested its last run. */
   #otherMs = -Infinity;
   #lastMs = -Infinity;
 
-  /** Notes a request. @returns whether another family has requested a run within the last hour */
-  asked(family: string, nowMs: number): boolean {
-    if (family !== this.#last) {
+  /** Notes a request. @returns whether another caller has requested a run within the last hour */
+  asked(caller: string, nowMs: number): boolean {
+    if (caller !== this.#last) {
       if (this.#last !== null) this.#otherMs = this.#lastMs;
-      this.#last = family;
+      this.#last = caller;
     }
     this.#lastMs = nowMs;
     return nowMs - this.#otherMs < SHARED_MS;

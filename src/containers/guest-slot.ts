@@ -1,6 +1,6 @@
 import { Problem } from "../errors.ts";
 import { CrashLoop } from "./crash-loop.ts";
-import { FamilyRuns, RecentFamilies } from "./family-runs.ts";
+import { FamilyRuns, RecentCallers } from "./family-runs.ts";
 import type { Guest } from "./guest/guest.ts";
 import type { IsolationGroup } from "./isolation-group.ts";
 import type { Pool, Taken } from "./pool.ts";
@@ -27,7 +27,7 @@ export class Container {
   readonly publicUse: PublicUse = new PublicUse();
   /** What the runs of clients with a token use. */
   readonly families: FamilyRuns = new FamilyRuns();
-  readonly recentFamilies: RecentFamilies = new RecentFamilies();
+  readonly recentCallers: RecentCallers = new RecentCallers();
   /** The slots by isolation key, without those of fresh guests, which are never looked up. */
   readonly slots: Map<string, GuestSlot> = new Map();
   #replacements = 0;
@@ -163,6 +163,12 @@ export class GuestSlot {
     guest.retire();
   }
 
+  /** Returns the time in milliseconds until a caller that has left many runs in its guest may have another one there; 0 for now. */
+  leaverWaitMs(caller: string, nowMs: number): number {
+    const guest = this.#warm?.guest;
+    return guest && !guest.draining ? guest.inFlight.left.waitMs(caller, nowMs) : 0;
+  }
+
   /** Measures `memoryBytes`. */
   async measure(): Promise<void> {
     const sizes = this.#guests().map(async ({ process }) => (await process.inspect())?.memoryBytes ?? 0);
@@ -228,4 +234,12 @@ async function settledWithin(guest: Guest, milliseconds: number): Promise<void> 
   const timer = setTimeout(resolve, milliseconds);
   await Promise.race([guest.heartbeat.settled(), promise]);
   clearTimeout(timer);
+}
+
+/** Counts a slot for its owner, or removes it from the counts. */
+export function countLive({ owner, isPublic }: GuestSlot, change: 1 | -1): void {
+  for (const load of owner.members) {
+    load.live += change;
+    if (isPublic) load.publicLive += change;
+  }
 }

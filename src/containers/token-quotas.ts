@@ -1,3 +1,4 @@
+import { clientSite } from "../client-site.ts";
 import { Problem } from "../errors.ts";
 import { FamilyRuns } from "./family-runs.ts";
 import type { Guest } from "./guest/guest.ts";
@@ -69,6 +70,11 @@ export class TokenLineage {
     this.family = ancestors.at(-1)?.jti ?? jti;
     this.foreign = members.slice(0, foreign);
     this.epoch = epoch;
+  }
+
+  /** Returns the token family of a client, or the site of a client without a token. @param network null if it has a token */
+  callerOf(network: string | null): string {
+    return network === null ? this.family : clientSite(network);
   }
 }
 

@@ -9,8 +9,10 @@ import {
 import type { GuestSlot } from "../../src/containers/guest-slot.ts";
 import type { Guest } from "../../src/containers/guest/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
+import type { Problem } from "../../src/errors.ts";
 import { FREE, NO_CAPS, token } from "./isolation-groups.ts";
 import { makeGuest } from "./puppet.ts";
+import { start } from "./recorder.ts";
 
 const ALICE = token("alice");
 const OPTIONS: ContainerManagerOptions = {
@@ -167,4 +169,30 @@ it("a slot whose guest has ended is cold", async (t) => {
   assert.equal(slot.isCold, false);
   guest.retire();
   assert.equal(slot.isCold, true);
+});
+
+it("a caller that leaves many runs behind waits while another caller uses the guest, and not if it is alone", async (t) => {
+  const manager = makeManager(t, {});
+  const [bob, carol] = [token("b1", "bob"), token("carol")];
+  const nowMs = performance.now();
+  const first = manager.reserve("a", FREE, bob, nowMs);
+  const { guest } = await first.slot.arrive();
+  for (let left = 0; left < 16; left++) guest.inFlight.abandon(start(guest, "bob's", undefined, { caller: "bob" }).id);
+  manager.release(manager.reserve("a", FREE, bob, nowMs));
+  manager.release(manager.reserve("a", FREE, carol, nowMs));
+  assert.throws(
+    () => manager.reserve("a", FREE, token("b2", "bob"), performance.now()),
+    (problem: Problem) => {
+      assert.deepEqual(
+        [problem.code, problem.message],
+        ["container_busy", 'you have left many runs in container "a" before their code had ended'],
+      );
+      const { retryAfterMs } = problem.options;
+      return retryAfterMs! > 20_000 && retryAfterMs! <= 30_000;
+    },
+  );
+  manager.release(manager.reserve("a", FREE, carol, nowMs));
+  manager.release(manager.reserve("a", FREE, bob, performance.now() + 30_000));
+  assert.equal(guest.ended, false);
+  manager.release(first);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
 import { type Reservation, ContainerManager } from "../../src/containers/container-manager.ts";
-import { RecentFamilies } from "../../src/containers/family-runs.ts";
+import { RecentCallers } from "../../src/containers/family-runs.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import type { TokenCaps, TokenChain } from "../../src/containers/token-quotas.ts";
 import { Problem } from "../../src/errors.ts";
@@ -128,8 +128,8 @@ describe("the places of a token that owns tasks", () => {
   });
 });
 
-it("a family is never another family for itself", () => {
-  const recent = new RecentFamilies();
+it("a caller is never another caller for itself", () => {
+  const recent = new RecentCallers();
   assert.deepEqual(
     [
       ["bob", 0],

@@ -30,6 +30,8 @@ export class GuestRun {
   submitted: Code | null = null;
   /** The token family of its caller, whose shares of the builder and of the network it uses. */
   family = "";
+  /** The token family, or the site without a token, that requested it. */
+  caller = "";
   /** Whether the guest has asked for JavaScript of its texts. */
   hasAsked = false;
   /** Aborts when the run ends while it waits for the builder; null if it does not wait. */
@@ -112,4 +114,6 @@ export interface RunOptions {
   readonly isPreflight?: boolean;
   /** The token family that the builder works for, if it has to make JavaScript from the code. */
   readonly family?: string;
+  /** The token family that requested the run, or the site of a client without a token. */
+  readonly caller?: string;
 }

@@ -114,13 +114,14 @@ export class Guest implements FrameTarget, RunningGuest {
     context: () => string,
     listener: RunListener,
     nowMs: number,
-    { timeoutMs = Infinity, body = null, isPreflight = false, family = "" }: RunOptions = {},
+    { timeoutMs = Infinity, body = null, isPreflight = false, family = "", caller = "" }: RunOptions = {},
   ): number {
     if (this.ended) throw new Problem("sandbox_failed", "the container ended before the run could begin");
     const known = this.codes.use(code, family);
     const sentContext = known.needsContext ? Buffer.from(context()) : null;
     const guestRun = new GuestRun(listener, { nowMs, wallMs: this.limits.wallMs, timeoutMs }, known);
     guestRun.family = family;
+    guestRun.caller = caller;
     if (this.#transformText && !known.isCompiled && mayNeedTransform(code)) guestRun.submitted = code;
     const id = this.inFlight.send(guestRun, sentContext, body, isPreflight);
     if (this.runs++ === 0) this.begunMs = nowMs;

@@ -6,6 +6,7 @@ import { type AbortReason, TO_GUEST } from "../../wire/messages.ts";
 import type { Heartbeat } from "../watch/heartbeat.ts";
 import type { GuestConnection } from "./guest-connection.ts";
 import type { GuestRun } from "./guest-run.ts";
+import { LeftRuns } from "./left-runs.ts";
 import { PastLogs } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
@@ -36,7 +37,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
   readonly #guest: RunningGuest;
   readonly #connection: GuestConnection;
   readonly #workMs: number;
-  #abandoned = 0;
+  /** The runs that were abandoned, given up or cancelled. Their code may continue. */
+  readonly left: LeftRuns = new LeftRuns();
   #hasCancelled = false;
 
   /** @param workMs the maximum time for the work that a run passed to `waitUntil` */
@@ -113,7 +115,7 @@ export class RunsInFlight extends RunTable<GuestRun> {
     this.abort(id, "gone");
     if (guestRun.answered) return;
     this.conclude(id, guestRun);
-    this.#countAbandoned();
+    this.#countLeft(guestRun);
   }
 
   /**
@@ -121,9 +123,11 @@ export class RunsInFlight extends RunTable<GuestRun> {
    * otherwise callers with short timeouts would make the service replace guests all the time.
    */
   giveUp(id: number, problem: Problem): void {
+    const guestRun = this.get(id);
+    if (!guestRun) return;
     this.abort(id, "deadline");
     this.fail(id, problem);
-    this.#countAbandoned();
+    this.#countLeft(guestRun);
   }
 
   /**
@@ -132,7 +136,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
    * does not answer for its only run ends at once, and `endsIdle` describes how other code is stopped.
    */
   cancel(id: number, problem: Problem): void {
-    if (!this.get(id)) return;
+    const guestRun = this.get(id);
+    if (!guestRun) return;
     const nowMs = performance.now();
     const isOld = nowMs - this.#guest.begunMs >= LEAST_LIFE_MS;
     const isBlocked = this.size === 1 && this.#guest.heartbeat.isOverdue(nowMs);
@@ -142,7 +147,7 @@ export class RunsInFlight extends RunTable<GuestRun> {
     this.#hasCancelled = true;
     this.fail(id, problem);
     if (isOld && isBlocked) this.#guest.retire();
-    else this.#countAbandoned();
+    else this.#countLeft(guestRun);
   }
 
   /** Whether a run was cancelled and no other is in flight. If the guest keeps computing, it does so for a run that has ended. */
@@ -151,8 +156,9 @@ export class RunsInFlight extends RunTable<GuestRun> {
     return this.#hasCancelled && isOld && this.size === 0;
   }
 
-  #countAbandoned(): void {
-    if (++this.#abandoned >= MAX_ABANDONED) this.#guest.retire();
+  #countLeft({ caller }: GuestRun): void {
+    this.left.add(caller, performance.now());
+    if (this.left.size >= MAX_ABANDONED) this.#guest.retire();
   }
 
   #remove(id: number, guestRun: GuestRun): void {

@@ -200,6 +200,7 @@ export class RunEndpoint {
           body,
           isPreflight: call.request.method === "OPTIONS",
           family: call.caller.family,
+          caller: call.memory.name,
         };
         if (call.recorded) trace.meterGuest(guest);
         execution.begin(guest, guest.run(code, context, execution, sentMs, runOptions));

@@ -1,0 +1,24 @@
+/** The most runs that a caller may leave behind within `RECENT_MS` while others use the guest: a quarter of those that replace it. */
+const MOST_OF_CALLER = 16;
+/** Code that waits usually ends within this time after its caller has left. */
+const RECENT_MS = 30_000;
+
+/** The runs of a guest that ended before their code did, because their callers left, cancelled them or gave them a short timeout. */
+export class LeftRuns {
+  readonly #runs: { readonly caller: string; readonly leftMs: number }[] = [];
+
+  /** The number of runs that were left since the start of the guest. */
+  get size(): number {
+    return this.#runs.length;
+  }
+
+  add(caller: string, nowMs: number): void {
+    this.#runs.push({ caller, leftMs: nowMs });
+  }
+
+  /** Returns the time in milliseconds until the caller may have a further run in a guest that others use; 0 if it may now. */
+  waitMs(caller: string, nowMs: number): number {
+    const recent = this.#runs.filter((run) => run.caller === caller && nowMs - run.leftMs < RECENT_MS);
+    return recent.length < MOST_OF_CALLER ? 0 : recent.at(-MOST_OF_CALLER)!.leftMs + RECENT_MS - nowMs;
+  }
+}
