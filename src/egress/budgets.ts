@@ -89,11 +89,11 @@ export class Budgets {
   }
 
   /**
-   * Returns the budget that a connection of this run uses. After the end of the run that is the budget of a run in
-   * flight, which then uses the connection.
+   * Returns the budget that bytes of a connection of this run use. When the guest sends after the end of the run, another run uses
+   * the connection from then on: any run in flight pays. What a server still sends to a run that has ended is not theirs.
    */
-  payer(budget: Budget): Budget {
-    if (!budget.over) return budget;
+  payer(budget: Budget, direction: "bytesSent" | "bytesReceived"): Budget {
+    if (!budget.over || direction === "bytesReceived") return budget;
     const nextRun = this.#runs.any();
     return (nextRun === null ? null : this.of(nextRun)) ?? budget;
   }

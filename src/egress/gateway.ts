@@ -145,7 +145,7 @@ export class Gateway implements StreamOwner {
   }
 
   charge(stream: Stream, bytes: number, direction: "bytesSent" | "bytesReceived"): NetworkFault | null {
-    stream.payer = this.#budgets.payer(stream.payer);
+    stream.payer = this.#budgets.payer(stream.payer, direction);
     stream.payer.bytes += bytes;
     stream.payer.use[direction] += bytes;
     this.#egress.counts.bytes += bytes;

@@ -125,6 +125,22 @@ describe("connections that outlive their run", () => {
     await own!.broke;
   });
 
+  it("use the bytes of their own run for what they still receive, and are closed at its limit", async (t) => {
+    const { port: source, sockets } = await serveTcp(t, (socket) => socket.resume());
+    const { port: echo } = await serveTcp(t, (socket) => socket.pipe(socket));
+    const network = await openNetwork(t, { ports: [source, echo], limits: { bytes: MIB } });
+    const [left] = await opened(network, network.run, source, 1);
+    const next = start(network.guest, "2");
+    const [own] = await opened(network, next, echo, 1);
+    await finish(network, network.run);
+    sockets[0]!.write(Buffer.alloc(2 * MIB));
+    const fault = await left!.broke;
+    assert.match(fault.message, /the run has sent and received 1MiB, the maximum/);
+    // The run in flight has its whole limit.
+    await own!.send(Buffer.alloc(500_000));
+    await own!.has(500_000);
+  });
+
   it("are closed after some seconds without a run, and not while a run is in flight", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const { port, sockets } = await serveTcp(t, (socket) => socket.on("end", () => socket.end()).resume());
