@@ -10,6 +10,8 @@ const REFUSALS_PER_MINUTE = 10;
 const FAILURES_PER_MINUTE = 1_000;
 /** The most characters of a task's text in a line. The record of the run has more. */
 const MOST_CHARACTERS = 1_024;
+/** Faults that the answer calls those of the service, and that runs cause: another run in the guest, or the builds of the same family. */
+const CAUSED_BY_RUNS: ReadonlySet<string> = new Set(["container_restarted", "packages_building"]);
 const ALL = "all";
 const STDERR = 2;
 
@@ -31,7 +33,7 @@ export interface Log {
   readonly losses: LogLosses;
   /**
    * Logs a run without a result, and the address of its client. Failures of tasks have {@link FAILURES_PER_MINUTE} lines a minute
-   * of each family at info, as `refusedRun` has; the records have all of them.
+   * of each family at info, as `refusedRun` has, and faults of the service as many at error; the records have all of them.
    */
   run(family: string, names: RunNames, client: string, error: unknown): void;
   /**
@@ -60,6 +62,8 @@ export function openLog(level: Config["logLevel"]): Log {
   const formatters = { level: (label: string): object => ({ level: label }) };
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, output);
   const failures = new LineShare(FAILURES_PER_MINUTE);
+  // Apart from the failures of tasks, which must not hide them.
+  const faults = new LineShare(FAILURES_PER_MINUTE);
   const refusals = new LineShare(REFUSALS_PER_MINUTE);
   // Apart from the others, which must not hide it. A caller who sends more bodies than fit causes any number of these.
   const overloads = new LineShare(REFUSALS_PER_MINUTE);
@@ -74,7 +78,7 @@ export function openLog(level: Config["logLevel"]): Log {
     if (!(error instanceof Problem)) return logger.error({ ...names, client, err: error }, "run failed");
     const { code, status } = error;
     const line = { ...names, client, code, status, cause: causeOf(error) };
-    if (error.fault === "service") logger.error(line, error.message);
+    if (error.fault === "service" && !CAUSED_BY_RUNS.has(code)) shared(faults, family, "error", line, error.message);
     else shared(failures, family, "info", line, error.message);
   };
   return {

@@ -28,6 +28,13 @@ switch (what) {
     log.run("family-1", { ...names, run: "r-1002" }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
     log.lateError("family-1", { ...names, run: "r-1003" }, new Problem("task_threw", "late"), false);
     break;
+  case "faults":
+    for (const code of ["container_restarted", "packages_building"] as const)
+      log.run("family-1", { ...names, run: code }, "192.0.2.7", new Problem(code, "of another run"));
+    for (let at = 0; at < 1_001; at++)
+      log.run("family-1", { ...names, run: `r-${at}` }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
+    log.run("family-2", { ...names, run: "last" }, "192.0.2.7", new Problem("sandbox_failed", "of the service"));
+    break;
   case "refusals": {
     const limited = new Problem("token_limited", "of the limits");
     for (let at = 0; at < 12; at++)

@@ -40,6 +40,19 @@ it("a failed run is logged with its ids and code, and as an error only if the se
   assert.equal(defect!["level"], service!["level"]);
 });
 
+it("faults that runs cause are no errors, and faults of the service are a limited number of errors for each family", () => {
+  const written = lines("info", "faults").map(({ run, level }) => [run, level]);
+  assert.deepEqual(written.slice(0, 2), [
+    ["container_restarted", "info"],
+    ["packages_building", "info"],
+  ]);
+  assert.equal(written.length, 2 + 1_000 + 1);
+  assert.deepEqual(written.slice(-2), [
+    ["r-999", "error"],
+    ["last", "error"],
+  ]);
+});
+
 it("every line about a run names its task and its trace, if the run has them", () => {
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const written = lines("debug", "traced");
