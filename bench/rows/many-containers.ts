@@ -15,8 +15,17 @@ const CONTAINERS = 500;
 const AT_ONCE = 8;
 /** The free memory that the row needs, in MiB. */
 const NEEDED_MIB = 8_192;
-const SETTLE_MS = 3_000;
 const FULL_MS = 60_000;
+/** New guests compile and collect garbage for some time after their first run, and the pool keeps more spares after a burst. */
+const SETTLE_MS = 180_000;
+/** Between two looks at what the guests use. */
+const LOOK_MS = 2_000;
+/** The part of one processor that idle guests may use: each answers a ping now and then. */
+const IDLE_SHARE = 1 / 4;
+/** The fields of /proc/PID/stat after the name (proc_pid_stat(5)), and the length of a tick on Linux. */
+const USER_FIELD = 11;
+const SYSTEM_FIELD = 12;
+const MS_PER_TICK = 10;
 /** Often enough that each container runs ten times in turn. */
 const TURNS_SECONDS = 8;
 
@@ -64,11 +73,32 @@ async function startAll(service: MeasuredService): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, starter));
 }
 
-/** Waits until the pool is full again, which costs processor time. */
+/** Waits until the pool is full again and the guests are idle. */
 async function settle(service: MeasuredService): Promise<void> {
   const isFull = async (): Promise<boolean> => (await metricsOf(service)).sum("caisson_pool_starting") === 0;
   await until(isFull, "the pool is full", FULL_MS);
-  await setTimeout(SETTLE_MS);
+  const isIdle = async (): Promise<boolean> => {
+    const before = await guestTicks(service);
+    await setTimeout(LOOK_MS);
+    const after = await guestTicks(service);
+    let ticks = 0;
+    for (const [pid, used] of after) ticks += used - (before.get(pid) ?? 0);
+    return ticks * MS_PER_TICK < IDLE_SHARE * LOOK_MS;
+  };
+  await until(isIdle, "the guests are idle", SETTLE_MS);
+}
+
+/** Returns the processor time of each guest, by its pid, in the kernel's ticks. */
+async function guestTicks(service: MeasuredService): Promise<ReadonlyMap<number, number>> {
+  const ticks = new Map<number, number>();
+  for (const { pid, kind } of await service.trail.processes()) {
+    if (kind !== "guest") continue;
+    // The guest may have ended meanwhile.
+    const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => null);
+    const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields) ticks.set(pid, Number(fields[USER_FIELD]) + Number(fields[SYSTEM_FIELD]));
+  }
+  return ticks;
 }
 
 /** Returns how many of the containers have lost their guest: their next run is not warm. */

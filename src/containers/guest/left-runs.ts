@@ -1,4 +1,4 @@
-/** The most runs that a caller may leave behind within `RECENT_MS` while others use the guest: a quarter of those that replace it. */
+/** The most runs that a caller may leave behind within `RECENT_MS` while others use the guest. Four times as many replace the guest. */
 const MOST_OF_CALLER = 16;
 /** Code that waits usually ends within this time after its caller has left. */
 const RECENT_MS = 30_000;
