@@ -1,5 +1,5 @@
-import type { Evaluation } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
+import type { Evaluation } from "./parsed-code.ts";
 import { isThenable } from "./promises.ts";
 import { tokensOf } from "./scan-tokens.ts";
 import { fetchShape, isFetchHandler } from "./shapes/fetch.ts";

@@ -1,9 +1,10 @@
 import type { CodeMessage } from "../wire/code-message.ts";
 import type { TransformedMessage, TransformMessage } from "../wire/transform.ts";
 import { compileGenerated } from "./compile-generated.ts";
-import { compile, type ParsedCode } from "./compile.ts";
+import { compile } from "./compile.ts";
 import { CodeFault } from "./faults.ts";
 import { replaceModule, textOfModule } from "./modules.ts";
+import type { ParsedCode } from "./parsed-code.ts";
 import type { Stripped } from "./strip.ts";
 import { generatedBody, generatedModule, orderOf, ordersOfModules, rejectedText } from "./transform.ts";
 

@@ -1,8 +1,9 @@
 import type { CodeMessage } from "../wire/code-message.ts";
-import { codeOfBody, codeOfStatements, type ParsedCode, parseAsExpression, parseStrippedModule } from "./compile.ts";
+import { codeOfBody, codeOfStatements, parseAsExpression, parseStrippedModule } from "./compile.ts";
 import { noteMap } from "./generated-maps.ts";
 import { moduleUrl } from "./modules.ts";
 import { type Compiled, isCompiled, parseBody } from "./parse.ts";
+import type { ParsedCode } from "./parsed-code.ts";
 import { noteShift } from "./stack-positions.ts";
 import { inSource, type Stripped } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";

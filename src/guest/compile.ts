@@ -2,67 +2,24 @@ import type { CodeMessage } from "../wire/code-message.ts";
 import { compileModule, type Evaluate } from "./body-module.ts";
 import { packagesOfCode } from "./code-packages.ts";
 import { countText } from "./compilation-flags.ts";
-import type { Emptied } from "./emptied.ts";
 import { envelopeHint } from "./envelope-text.ts";
-import { CodeFault } from "./faults.ts";
+import type { CodeFault } from "./faults.ts";
 import { type GeneratedMap, noteMap } from "./generated-maps.ts";
-import { grammarHint } from "./grammar-hints.ts";
-import { checkModule, isDuplicate, isModuleOnly, isTypes, mayBeModule, moduleFault } from "./module-check.ts";
-import {
-  checkRequires,
-  faultOfModules,
-  importText,
-  moduleUrl,
-  namesOfModule,
-  parseText,
-  requireOf,
-} from "./modules.ts";
+import { codeOfModule } from "./loaded-module.ts";
+import { checkModule, isModuleOnly, isTypes, mayBeModule } from "./module-check.ts";
+import { checkRequires, moduleUrl, requireOf } from "./modules.ts";
 import { withNodeStacks } from "./node-stacks.ts";
 import { objectFailure } from "./object-failure.ts";
 import { type Compiled, isCompiled, parseBody, parseExpression } from "./parse.ts";
-import { onRejection } from "./promises.ts";
+import type { Evaluation, ParsedCode } from "./parsed-code.ts";
 import { refuseNotCode } from "./refuse-not-code.ts";
 import { scopeContext } from "./scope-context.ts";
-import { isOfParser } from "./stack-frames.ts";
 import { noteShift, noteStart } from "./stack-positions.ts";
 import { inSource, isStripped, strip, type Stripped } from "./strip.ts";
 import { explainedFault } from "./syntax-hints.ts";
-import { inFile, isFurther, offsetOf, type SyntaxFailure, syntaxFailure, syntaxFault } from "./syntax.ts";
+import { inFile, isFurther, offsetOf, type SyntaxFailure } from "./syntax.ts";
 import { isTrivia, mayBeExpression, triviaLength, withoutSemicolon } from "./trivia.ts";
 import { printedLine, unreturnedLine, withDefault, withReturn } from "./unreturned.ts";
-
-/** The outcome of one evaluation of a text. */
-export interface Evaluation {
-  /** Null for an ES module. */
-  module: { exports: unknown } | null;
-  /** The initial value of `module.exports`. */
-  exports: object | null;
-  /** The namespace of an ES module; otherwise the value of the expression or of the body. May be a promise. */
-  value: unknown;
-}
-
-/** A parsed text. A call evaluates it again, except that an ES module is evaluated once. */
-export interface ParsedCode {
-  (): Evaluation;
-  /**
-   * Returns the line of a body's last statement, if it is an expression whose value the body may have meant to return. Call it
-   * for a body that has returned nothing; absent for any other text.
-   */
-  readonly unreturned?: () => number | null;
-  /** Returns the line of a body's last statement, if the body prints a value there and returns none; absent for any other text. */
-  readonly printed?: () => number | null;
-  /** What is probably wrong with the text, although it parses. */
-  readonly hint?: Emptied | null;
-  /** Whether the text is given the context of the run. */
-  readonly takesContext: boolean;
-  /** The submitted text. It shares the memory of the string that V8 keeps, except that V8 keeps a text without its types. */
-  readonly text: string;
-  /**
-   * Checks the text in full without evaluating it: an ES module, which V8 otherwise parses when it is loaded, and the modules
-   * that the text requires whenever it executes.
-   */
-  readonly parse: () => unknown;
-}
 
 const STRIP_BODY_HEAD = "async function _(module, exports, require) {";
 
@@ -251,62 +208,4 @@ function codeOfEvaluation(text: string, evaluate: Evaluate, load: () => ParsedCo
   };
   // The loader finds each fault, without an evaluation.
   return Object.assign(call, { text, parse: () => load().parse(), takesContext: false });
-}
-
-/** A module that Node's loader loads. */
-interface ModuleText {
-  readonly name: string;
-  /** The submitted text. */
-  readonly text: string;
-  /** The text without types. */
-  readonly bare: string;
-  readonly map: GeneratedMap | null;
-}
-
-/** @param knownFault The fault to report if the module does not load; null if no earlier check found one. */
-function codeOfModule(codeId: number, module: ModuleText, knownFault: CodeFault | null): ParsedCode {
-  const { name, text, bare } = module;
-  const asFault = (error: unknown): unknown => {
-    const known = asLoadFault(error, codeId, module, knownFault);
-    return CodeFault.is(known) && known.fault.at?.file === "task.js" ? inFile(name, known) : known;
-  };
-  let loaded: Promise<unknown> | null = null;
-  let attempt = 0;
-  const evaluate = (): Evaluation => {
-    loaded ??= onRejection(importText(moduleUrl(codeId, name, attempt), bare), (error) => {
-      // A module that threw stays broken under its URL, so the next run loads it under another URL. A body is evaluated again too.
-      loaded = null;
-      attempt += 1;
-      throw asFault(error);
-    });
-    return { module: null, exports: null, value: loaded };
-  };
-  const parse = (): Promise<unknown> => {
-    checkRequires(bare, moduleUrl(codeId, name));
-    attempt += 1;
-    return onRejection(parseText(moduleUrl(codeId, name, attempt), bare), (error) => {
-      throw asFault(error);
-    });
-  };
-  return Object.assign(evaluate, { text, parse, takesContext: false });
-}
-
-/** Converts an error of loading a module to a `CodeFault`. Returns errors that the module's code throws unchanged. */
-function asLoadFault(error: unknown, codeId: number, module: ModuleText, knownFault: CodeFault | null): unknown {
-  if (!(error instanceof SyntaxError)) return error;
-  const { text, bare, map } = module;
-  const stack = withNodeStacks(() => String(error.stack));
-  // A linking error has its position before the stack. A parse error comes from the loader itself.
-  if (/^task:\/[\d.]+\/task\.[jt]s:/.test(stack)) {
-    const failure = inSource({ text: bare, map }, syntaxFailure(error, bare, ""));
-    return syntaxFault(
-      text,
-      failure,
-      grammarHint(text, failure, (specifier) => namesOfModule(codeId, specifier)),
-    );
-  }
-  if (!isOfParser(error)) return error;
-  // The approximate check finds another fault, at a word that it has written itself.
-  if (isDuplicate(error.message)) return moduleFault(map ? text : bare, error.message);
-  return knownFault ?? faultOfModules(codeId) ?? moduleFault(map ? text : bare, error.message);
 }

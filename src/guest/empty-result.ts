@@ -2,13 +2,13 @@ import { types } from "node:util";
 
 import { absentCredential, absentMember, absentResult } from "./absent-hints.ts";
 import { callbackCall } from "./callback-call.ts";
-import type { ParsedCode } from "./compile.ts";
 import { contextAsValue, contextMember, isOfContext } from "./context-hints.ts";
 import { contextOf } from "./context.ts";
 import type { Emptied } from "./emptied.ts";
 import type { EmptyHints } from "./empty-hints.ts";
 import { mainCall } from "./main-call.ts";
 import { nearMember } from "./misspelt.ts";
+import type { ParsedCode } from "./parsed-code.ts";
 import { printedThen } from "./printed-then.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
