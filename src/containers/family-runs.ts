@@ -1,7 +1,7 @@
 import { Problem } from "../errors.ts";
 import { Multiset } from "./multiset.ts";
 
-/** How many times what is left for all others a family may hold: three quarters of all places if no other family has any. */
+/** A family may hold this many times the places that are left. Alone, that is three quarters of all places. */
 const TIMES_OF_REST = 3;
 /** A container is shared for this time after a run of another family was requested in it. */
 const SHARED_MS = 3_600_000;

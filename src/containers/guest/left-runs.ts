@@ -18,6 +18,7 @@ export class LeftRuns {
 
   /** Returns the time in milliseconds until the caller may have a further run in a guest that others use; 0 if it may now. */
   waitMs(caller: string, nowMs: number): number {
+    if (this.#runs.length < MOST_OF_CALLER) return 0;
     const recent = this.#runs.filter((run) => run.caller === caller && nowMs - run.leftMs < RECENT_MS);
     return recent.length < MOST_OF_CALLER ? 0 : recent.at(-MOST_OF_CALLER)!.leftMs + RECENT_MS - nowMs;
   }
