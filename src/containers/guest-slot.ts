@@ -104,7 +104,7 @@ export class GuestSlot {
   warm(nowMs: number): Taken | null {
     if (!this.#warm) return null;
     const { guest } = this.#warm;
-    if (guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retire();
+    if (guest.isDue || guest.runs >= MAX_RUNS || nowMs - guest.startedMs > MAX_AGE_MS) guest.retireWhenPossible();
     if (!guest.draining) return guest.heartbeat.isOverdue(nowMs) ? null : this.#warm;
     this.#letGo(guest);
     return null;
@@ -193,6 +193,16 @@ export class GuestSlot {
     return this.#warm ? [...alive, this.#warm.guest] : alive;
   }
 
+  /** Whether a further guest may drain without ending another one, and counts it if it may. */
+  readonly #mayDrain = (guest: Guest): boolean => {
+    const { draining, mostDraining } = this.owner.head;
+    for (const each of draining) if (each.ended) draining.delete(each);
+    if (draining.size >= mostDraining) return false;
+    if (this.#draining.filter((each) => !each.ended).length >= MAX_DRAINING) return false;
+    draining.add(guest);
+    return true;
+  };
+
   /** Removes a guest that takes no new run, and lets it finish its runs. */
   #letGo(guest: Guest): void {
     this.#warm = null;
@@ -220,6 +230,7 @@ export class GuestSlot {
       });
       // Set before the guest receives any code.
       taken.guest.net = this.group.net;
+      taken.guest.mayDrain = this.#mayDrain;
       this.#warm = { guest: taken.guest, start: "warm" };
       this.#warmSinceMs = performance.now();
       return taken;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 
 import { Container, GuestSlot } from "../../src/containers/guest-slot.ts";
 import type { Guest } from "../../src/containers/guest/guest.ts";
@@ -10,6 +10,7 @@ import { makeGuest } from "./puppet.ts";
 import { start } from "./recorder.ts";
 
 const MAX_AGE_MS = 20 * 60_000;
+const TIMEOUT = new Problem("task_timeout", "too late");
 
 function makeSlot(t: TestContext, launch: () => Promise<Guest> = async () => (await makeGuest(t)).guest): GuestSlot {
   const pool = new Pool(launch, 0);
@@ -107,6 +108,54 @@ it("the draining guests of all slots of a token family are few: the oldest ends 
     drained.map(({ ended }) => ended),
     [true, true, ...Array.from({ length: 8 }, () => false)],
   );
+});
+
+/** Returns a slot that two guests with a run each drain from, these guests, and a third guest with two runs. */
+async function drainingTwo(t: TestContext) {
+  const slot = makeSlot(t);
+  const drained: Guest[] = [];
+  for (let index = 0; index < 2; index++) {
+    const { guest } = await slot.arrive();
+    start(guest, "other");
+    guest.expire(start(guest, "late").id, TIMEOUT);
+    assert.equal(slot.warm(performance.now()), null);
+    drained.push(guest);
+  }
+  const { guest } = await slot.arrive();
+  return { slot, drained, guest, other: start(guest, "other"), late: start(guest, "late") };
+}
+
+describe("a guest with a run past the limit for all runs, when two guests of its slot drain already", () => {
+  it("keeps taking runs, so that no guest ends with the runs of others", async (t) => {
+    const { slot, drained, guest, other, late } = await drainingTwo(t);
+    guest.expire(late.id, TIMEOUT);
+    assert.equal(await late.outcome(), "task_timeout");
+    assert.equal(slot.warm(performance.now())?.guest, guest);
+    assert.deepEqual(
+      [...drained, guest].map(({ ended }) => ended),
+      [false, false, false],
+    );
+    assert.deepEqual(other.events, []);
+  });
+
+  it("is replaced once another of them has ended", async (t) => {
+    const { slot, drained, guest, late } = await drainingTwo(t);
+    guest.expire(late.id, TIMEOUT);
+    drained[1]!.end(TIMEOUT);
+    assert.equal(slot.warm(performance.now()), null);
+    assert.deepEqual([guest.draining, guest.ended, drained[0]!.ended], [true, false, false]);
+    assert.notEqual((await slot.arrive()).guest, guest);
+  });
+
+  it("ends once no run is in flight", async (t) => {
+    const { slot, guest, other, late } = await drainingTwo(t);
+    guest.inFlight.kill(late.id, TIMEOUT);
+    assert.equal(slot.warm(performance.now())?.guest, guest);
+    guest.inFlight.fail(other.id, TIMEOUT);
+    await Promise.resolve();
+    assert.ok(guest.ended);
+    assert.equal(slot.warm(performance.now()), null);
+  });
 });
 
 it("a guest that replaces a lost guest is requested as a replacement, and the first guest is not", async (t) => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
 import { after, before, describe, it } from "node:test";
 
+import { respond } from "./http.ts";
 import { assertProblem } from "./problem.ts";
 import { jtiOf } from "./record.ts";
 import { NO_WALL, type Service, startService } from "./service.ts";
@@ -83,6 +85,30 @@ describe("with --kill-revoked a revocation ends the runs in flight", () => {
     await revoke(jtiOf(one));
     assertProblem(await ended, 403, "token_invalid");
     assert.equal((await kept).json(), "kept");
+  });
+
+  it("and no other run in any of its guests, also after many revocations", async () => {
+    const other = await service.issue({ containers: ["*"] });
+    const lasts = `new Response(new ReadableStream({
+      pull: (stream) => new Promise((go) => setTimeout(go, 20)).then(() => stream.enqueue(new Uint8Array(1))),
+    }))`;
+    const streams: IncomingMessage[] = [];
+    for (let round = 0; round < 4; round++) {
+      const stream = await respond(service.port, "POST", "/api/run/often", { token: other, body: lasts });
+      streams.push(stream.on("error", () => {}));
+      const token = await service.issue({ containers: ["*"] });
+      const ended = service.run("often", `console.log("round ${round} has begun"); ${LASTING}`, { token });
+      await service.logLine((line) => line.includes(`round ${round} has begun`));
+      await revoke(jtiOf(token));
+      assertProblem(await ended, 403, "token_invalid");
+    }
+    for (const stream of streams) {
+      let bytes = 0;
+      stream.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      await until(() => stream.errored !== null || bytes > 200, "the stream continues");
+      assert.equal(stream.errored, null);
+      stream.destroy();
+    }
   });
 });
 

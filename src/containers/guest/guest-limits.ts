@@ -1,4 +1,6 @@
 import type { LogLimits } from "../../wire/log-allowance.ts";
+import type { CacheOf } from "./package-table.ts";
+import type { TransformText } from "./transform-texts.ts";
 
 /** The limits of a guest's runs. */
 export interface GuestLimits {
@@ -10,4 +12,11 @@ export interface GuestLimits {
   readonly resultBytes: number;
   /** The limits of each run's log. */
   readonly logs: LogLimits;
+}
+
+/** What makes code for a guest. */
+export interface GuestHelpers {
+  /** Without it, decorators and JSX are faults of the code. */
+  readonly transform?: TransformText | null;
+  readonly cacheOf?: CacheOf;
 }

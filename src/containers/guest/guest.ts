@@ -10,11 +10,10 @@ import { CodeTable, type Code } from "./code-table.ts";
 import { egressLink } from "./egress-link.ts";
 import { EXITED_BY_ANOTHER, exitCause, forgeryCause, REPLACED } from "./exit-causes.ts";
 import { GuestConnection } from "./guest-connection.ts";
-import type { GuestLimits } from "./guest-limits.ts";
+import type { GuestHelpers, GuestLimits } from "./guest-limits.ts";
 import { GuestRun, type RunListener, type RunOptions } from "./guest-run.ts";
 import { awaitStart } from "./guest-start.ts";
 import { Noise } from "./noise.ts";
-import type { CacheOf } from "./package-table.ts";
 import { receiveFrame, type FrameTarget } from "./receive-frame.ts";
 import { type RunningGuest, RunsInFlight } from "./runs-in-flight.ts";
 import { mayNeedTransform, transformRun, type TransformText } from "./transform-texts.ts";
@@ -32,6 +31,10 @@ export class Guest implements FrameTarget, RunningGuest {
   /** Whether it takes no new run, and ends after its runs in flight. */
   draining = false;
   ended = false;
+  /** Whether it takes runs only until its slot has room for a further draining guest. */
+  isDue = false;
+  /** Whether it may begin to drain. The slot sets it. */
+  mayDrain: (guest: Guest) => boolean = () => true;
   /** Whether it has reported the end of its start. A task may run in it only after that. */
   warm = false;
   /** When its tasks broke it, on the clock of `performance.now()`. Null while it lives, and if the service replaced it. */
@@ -161,6 +164,16 @@ export class Guest implements FrameTarget, RunningGuest {
     this.#endIfIdle();
   }
 
+  /**
+   * Retires it for what one of its runs has left behind, or for its age. If too many guests of its slot drain already, it stays until there
+   * is room or until no run is in flight. Otherwise a further draining guest would end the oldest, with the runs of callers that did nothing.
+   */
+  retireWhenPossible(): void {
+    this.isDue = true;
+    if (!this.draining && this.mayDrain(this)) this.retire();
+    else this.#endIfIdle();
+  }
+
   /** Ends it with its runs. A guest without runs keeps its grace time after a deadline. */
   close(cause: Problem): void {
     this.draining = true;
@@ -168,17 +181,16 @@ export class Guest implements FrameTarget, RunningGuest {
   }
 
   /**
-   * Ends a run whose deadline has passed. The guest takes no new run, because what the run left behind is still there. The
-   * guest lives for a short grace time, so that listeners of the abort signal can react.
+   * Ends a run that has reached the limit for all runs, and retires the guest when possible, because what the run left behind is still
+   * there. The guest lives for a short grace time, so that listeners of the abort signal can react.
    */
   expire(id: number, problem: Problem): void {
-    this.inFlight.abort(id, "deadline");
-    this.draining = true;
     this.#grace ??= setTimeout(() => {
       this.#grace = null;
       this.#endIfIdle();
     }, GRACE_MS);
-    this.inFlight.fail(id, problem);
+    this.inFlight.giveUp(id, problem);
+    this.retireWhenPossible();
   }
 
   /**
@@ -274,7 +286,7 @@ export class Guest implements FrameTarget, RunningGuest {
   left(id: number): void {
     this.#gateway?.runEnded(id);
     // Deferred until the client has its answer: the end of the guest must not overtake it.
-    if (this.draining && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
+    if ((this.draining || this.isDue) && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
   }
 
   #endIfIdle(): void {
@@ -282,11 +294,4 @@ export class Guest implements FrameTarget, RunningGuest {
   }
 
   readonly #onProtocolError = (error: Error): void => this.crash(forgeryCause(error, this.inFlight.size));
-}
-
-/** What makes code for a guest. */
-export interface GuestHelpers {
-  /** Without it, decorators and JSX are faults of the code. */
-  readonly transform?: TransformText | null;
-  readonly cacheOf?: CacheOf;
 }

@@ -1,8 +1,8 @@
 import type { Egress } from "../../egress/egress.ts";
 import { Problem } from "../../errors.ts";
 import type { GuestProcess, Sandbox } from "../../sandbox/sandbox.ts";
-import type { GuestLimits } from "./guest-limits.ts";
-import { Guest, type GuestHelpers } from "./guest.ts";
+import type { GuestHelpers, GuestLimits } from "./guest-limits.ts";
+import { Guest } from "./guest.ts";
 
 /** Starts a guest, which stands in the set while its process lives. @throws {Problem} `sandbox_failed` */
 export async function launchGuest(

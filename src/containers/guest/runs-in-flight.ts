@@ -23,6 +23,8 @@ export interface RunningGuest {
   readonly heartbeat: Heartbeat;
   /** Lets it finish its runs and take no new run, then ends it. */
   retire(): void;
+  /** Retires it as soon as not too many guests of its slot drain. */
+  retireWhenPossible(): void;
   /** Called when a run has left the table, before its listener receives the end. */
   left(id: number): void;
 }
@@ -150,6 +152,16 @@ export class RunsInFlight extends RunTable<GuestRun> {
     else this.#countLeft(guestRun);
   }
 
+  /** Ends a run for ever, and retires the guest when possible: only the end of the guest stops code that keeps running. */
+  kill(id: number, problem: Problem): void {
+    const guestRun = this.get(id);
+    if (!guestRun) return;
+    this.abort(id, "gone");
+    this.fail(id, problem);
+    this.#countLeft(guestRun);
+    this.#guest.retireWhenPossible();
+  }
+
   /** Whether a run was cancelled and no other is in flight. If the guest keeps computing, it does so for a run that has ended. */
   get endsIdle(): boolean {
     const isOld = performance.now() - this.#guest.begunMs >= LEAST_LIFE_MS;
@@ -158,7 +170,7 @@ export class RunsInFlight extends RunTable<GuestRun> {
 
   #countLeft({ caller }: GuestRun): void {
     this.left.add(caller, performance.now());
-    if (this.left.size >= MAX_ABANDONED) this.#guest.retire();
+    if (this.left.size >= MAX_ABANDONED) this.#guest.retireWhenPossible();
   }
 
   #remove(id: number, guestRun: GuestRun): void {

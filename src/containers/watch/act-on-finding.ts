@@ -18,7 +18,7 @@ export async function actOnFinding(
   status: BlockedStatus,
   limits: MonitorLimits,
 ): Promise<void> {
-  if (finding === "grown") return guest.retire();
+  if (finding === "grown") return guest.retireWhenPossible();
   if (finding === "blocked") return await endBlocked(guest, status, formatDuration(limits.blockMs));
   const culprit = guest.inFlight.only;
   const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);

@@ -112,13 +112,11 @@ export class Execution implements RunListener {
   }
 
   /**
-   * Ends the run at any point. Its guest accepts no further runs and ends after its other runs, because only the end of
-   * the guest stops code that keeps running. The other runs are not at fault, so they may finish.
+   * Ends the run at any point, and replaces its guest when possible, because only the end of the guest stops code that keeps running. The
+   * other runs are not at fault, so they may finish.
    */
   kill(problem: Problem): void {
-    this.#guest?.inFlight.abort(this.#id, "gone");
-    this.#guest?.inFlight.fail(this.#id, problem);
-    this.#guest?.retire();
+    this.#guest?.inFlight.kill(this.#id, problem);
   }
 
   /** Cancels the run for its caller. Unlike after `kill`, the guest keeps taking runs, because other callers may share it. */
