@@ -13,6 +13,8 @@ const realKill = process.kill.bind(process);
 const { pid } = process;
 const getBuiltinModule = process.getBuiltinModule.bind(process);
 const RADIX = 36;
+/** The variables for the dynamic loader and for the allocator of glibc, which have read them. */
+const OWN_VARIABLES = ["LD_PRELOAD", "MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"];
 const toText = uncurry(Number.prototype, "toString");
 
 /** The time for the service to read flushed frames, which takes it a fraction of this. */
@@ -42,8 +44,7 @@ export function exitGuest(code: number): void {
 
 /** Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`. */
 export function guardProcess(): void {
-  // Only the dynamic loader needs this variable.
-  delete process.env["LD_PRELOAD"];
+  for (const name of OWN_VARIABLES) delete process.env[name];
   // The user of a guest has no entry in a list of users, so `os.homedir()` would throw, and packages call it while they are imported.
   process.env["HOME"] = ownFolder;
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });

@@ -3,6 +3,7 @@ import { DATA_FRAME_COST_BYTES, FROM_GUEST } from "../wire/messages.ts";
 import { uncurry } from "../wire/uncurry.ts";
 import { BodyMemory, FREE_UNPARSED_BYTES } from "./body-memory.ts";
 import { CodeFault } from "./faults.ts";
+import { freeBytes } from "./free-bytes.ts";
 import { send } from "./service-link.ts";
 
 const Bytes = Uint8Array;
@@ -24,6 +25,9 @@ export class RequestBody {
   #last: Piece | null = null;
   #ended = false;
   #error: Error | null = null;
+  /** The whole body, after `readAll`. */
+  #whole: Uint8Array | null = null;
+  #isTaken = false;
   #reader: { resolve: (piece: Uint8Array | null) => void; reject: (error: Error) => void } | null = null;
 
   /**
@@ -54,6 +58,7 @@ export class RequestBody {
   /** Discards the unread pieces and rejects all reads from now on. */
   fail(error: Error): void {
     this.#error ??= error;
+    for (let piece = this.#first; piece; piece = piece.next) freeBytes(piece.bytes);
     this.#first = null;
     this.#last = null;
     this.#serve();
@@ -72,24 +77,36 @@ export class RequestBody {
     let first: Piece | null = null;
     let last: Piece | null = null;
     let length = 0;
-    for (let bytes = await this.read(); bytes; bytes = await this.read()) {
-      length += bytes.length;
-      if (length > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
-      if (length > FREE_UNPARSED_BYTES) await this.memory.holdUnparsed(bytes.length);
-      const piece: Piece = { bytes, next: null };
-      if (last) last.next = piece;
-      else first = piece;
-      last = piece;
+    try {
+      for (let bytes = await this.read(); bytes; bytes = await this.read()) {
+        const piece: Piece = { bytes, next: null };
+        if (last) last.next = piece;
+        else first = piece;
+        last = piece;
+        length += bytes.length;
+        if (length > this.maxBufferedBytes) throw tooLong(this.maxBufferedBytes);
+        if (length > FREE_UNPARSED_BYTES) await this.memory.holdUnparsed(bytes.length);
+      }
+    } catch (error) {
+      for (let piece = first; piece; piece = piece.next) freeBytes(piece.bytes);
+      throw error;
     }
-    if (first && first === last) return first.bytes;
-    // Exactly as long as the body: a buffer that grows would take twice the memory.
-    const whole = new Bytes(length);
-    let at = 0;
-    for (let piece = first; piece; piece = piece.next) {
-      set(whole, piece.bytes, at);
-      at += piece.bytes.length;
-    }
-    return whole;
+    this.#whole = first && first === last ? first.bytes : joined(first, length);
+    return this.#whole;
+  }
+
+  /** Returns what `readAll` returned, for the task, which may keep it. Returns null before. */
+  take(): Uint8Array | null {
+    this.#isTaken = true;
+    return this.#whole;
+  }
+
+  /** Frees what the body takes when the run has ended, without what the task may have kept. */
+  close(): void {
+    this.fail(new Error("the run is over; the rest of the request body is not received"));
+    this.memory.release();
+    if (this.#whole && !this.#isTaken) freeBytes(this.#whole);
+    this.#whole = null;
   }
 
   #serve(): void {
@@ -109,6 +126,19 @@ export class RequestBody {
   #grant(bytes: number): void {
     if (!this.#ended) send(numberFrame(FROM_GUEST.bodyMore, this.#runId, bytes));
   }
+}
+
+/** Returns one buffer, exactly as long as the pieces, and frees each piece: a buffer that grows would take twice the memory. */
+function joined(first: Piece | null, length: number): Uint8Array {
+  const whole = new Bytes(length);
+  let at = 0;
+  for (let piece = first; piece; piece = piece.next) {
+    const { bytes } = piece;
+    set(whole, bytes, at);
+    at += bytes.length;
+    freeBytes(bytes);
+  }
+  return whole;
 }
 
 function tooLong(maxBytes: number): CodeFault {

@@ -284,8 +284,7 @@ export class Run {
   #release(): void {
     if (this.released) return;
     this.released = true;
-    this.requestBody?.fail(new Error("the run is over; the rest of the request body is not received"));
-    this.requestBody?.memory.release();
+    this.requestBody?.close();
     this.#onReleased(this.id);
   }
 }

@@ -4,6 +4,7 @@ import { Duplex, Readable } from "node:stream";
 
 import { FrameReader, type OnFrame, Outbox } from "../wire/frames.ts";
 import { TO_GUEST } from "../wire/messages.ts";
+import { freeBytes } from "./free-bytes.ts";
 
 /** The file descriptor of the guest's end of the socket pair. */
 const DESCRIPTOR = 3;
@@ -101,7 +102,7 @@ export function openLink(events: LinkEvents): void {
       if (type !== TO_GUEST.ping) received = (received + 1) >>> 0;
       events.frame(type, id, payload);
     },
-    true,
+    { isTrusted: true, free: freeBytes },
   );
   const socket = new Socket({ fd: DESCRIPTOR, readable: true, writable: true });
   const write = socket.write.bind(socket);
@@ -121,6 +122,7 @@ export function openLink(events: LinkEvents): void {
   release = socket.unref.bind(socket);
   socket.on("data", (chunk: Buffer) => {
     reader.push(chunk);
+    freeBytes(chunk);
     // A chunk that Node still holds comes first.
     if (unreadBytes() === 0) readOn(reader);
     events.idle();

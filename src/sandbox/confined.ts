@@ -11,6 +11,7 @@ import { whileStopped } from "./confined/pause.ts";
 import { esbuildPolicy, guestPolicy } from "./confined/policy.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import type { GuestKind } from "./guest-kinds.ts";
+import { GUEST_MALLOC } from "./guest-malloc.ts";
 import { resourcesOf } from "./kind-resources.ts";
 import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
@@ -103,7 +104,11 @@ export async function openConfined(
 
   const environmentOf = (kind: GuestKind, home: GuestHome): Readonly<Record<string, string>> => {
     if (kind === "esbuild") return esbuildEnvironment(resourcesOf(kind, limits));
-    return { ...sealedEnvironment(homes.files.program), ...(home.root === null ? { TMPDIR: home.tmp } : {}) };
+    return {
+      ...GUEST_MALLOC,
+      ...sealedEnvironment(homes.files.program),
+      ...(home.root === null ? { TMPDIR: home.tmp } : {}),
+    };
   };
 
   const start = (

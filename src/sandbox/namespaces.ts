@@ -8,6 +8,7 @@ import { type Cgroups, GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
 import type { GuestKind } from "./guest-kinds.ts";
+import { GUEST_MALLOC } from "./guest-malloc.ts";
 import { resourcesOf } from "./kind-resources.ts";
 import type { GuestResources, StartedGuest, LocalSandbox } from "./local-sandbox.ts";
 import { confinementFault, encodePlan } from "./plan/encode.ts";
@@ -44,6 +45,7 @@ const FRAMES = 3;
 /** The least size of a tmpfs: 0 would be half of the memory of the host. */
 const EMPTY_BYTES = 4_096;
 const PROGRAM = "/guest";
+const ENVIRONMENT = { ...GUEST_MALLOC, ...sealedEnvironment(PROGRAM) };
 
 /**
  * Opens the level that uses bubblewrap: user, mount, PID, network, IPC, UTS and cgroup namespaces, an empty root, and no
@@ -77,7 +79,7 @@ export async function openNamespaces(
     return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources);
   };
 
-  const nodeWall = bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), limits);
+  const nodeWall = bwrapArguments(nodeBinds, ENVIRONMENT, limits);
   const startWith = (plan: Plan): StartedGuest => {
     return start({ plan, bytes: encodePlan(plan), args: nodeWall, resources: limits }, "pipe");
   };
@@ -107,7 +109,7 @@ export async function openNamespaces(
     }
     const plan = guestPlan({ ...guestPolicy(libraries, resources, cgroups, abi), program: NODE });
     const words = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, resources)];
-    const args = [...bwrapArguments(nodeBinds, sealedEnvironment(PROGRAM), resources), ...words];
+    const args = [...bwrapArguments(nodeBinds, ENVIRONMENT, resources), ...words];
     return { plan, bytes: encodePlan(plan), args, resources };
   };
   // All guests of a kind share a recipe.

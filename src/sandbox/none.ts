@@ -5,6 +5,7 @@ import path from "node:path";
 import { GUEST_GROUP, heldBy } from "./cgroup/cgroup.ts";
 import { openCgroups } from "./cgroup/open-cgroups.ts";
 import { GuestChild, spawnGuest } from "./guest-child.ts";
+import { GUEST_MALLOC } from "./guest-malloc.ts";
 import { resourcesOf } from "./kind-resources.ts";
 import type { GuestResources, LocalSandbox } from "./local-sandbox.ts";
 import { encodePlan } from "./plan/encode.ts";
@@ -51,7 +52,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
           ? [folder.stub]
           : [folder.node, ...permissions(folder.program, tmp), ...guestArguments(main, own)];
       const [shell, ...args] = underLimits(own, cgroups, program ? FRAMES_AS_STREAMS : "");
-      const environment = program ? esbuildEnvironment(own) : { TMPDIR: tmp };
+      const environment = program ? esbuildEnvironment(own) : { ...GUEST_MALLOC, TMPDIR: tmp };
       const child = spawnGuest(
         {
           program: shell!,

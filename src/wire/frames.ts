@@ -34,11 +34,17 @@ export class FrameError extends Error {
 /** Receives one frame. The payload is a view that is valid during the call only; copy or decode it to keep it. */
 export type OnFrame = (type: number, id: number, payload: Buffer) => void;
 
+export interface FrameReaderOptions {
+  readonly isTrusted?: boolean;
+  readonly free?: (frame: Buffer) => void;
+}
+
 /** Splits a byte stream into frames. It holds at most one frame in memory, and rejects a larger length before it stores the frame. */
 export class FrameReader {
   readonly #maxPayloadBytes: (type: number) => number;
   readonly #onFrame: OnFrame;
   readonly #isTrusted: boolean;
+  readonly #free: (frame: Buffer) => void;
   /** A buffer whose first `#partialBytes` are the start of an incomplete frame. */
   #partial: Buffer = EMPTY;
   #partialBytes = 0;
@@ -47,10 +53,16 @@ export class FrameReader {
 
   /**
    * @param maxPayloadBytes The payload limit of all frames, or a function that returns the limit of a type.
-   * @param isTrusted Whether the peer sends what it announces. Then a long frame is stored once.
+   * @param options `isTrusted`: whether the peer sends what it announces. Then a long frame is stored once. `free`: called with the memory
+   *   of a frame that arrived in pieces, when it was delivered.
    */
-  constructor(maxPayloadBytes: number | ((type: number) => number), onFrame: OnFrame, isTrusted: boolean = false) {
+  constructor(
+    maxPayloadBytes: number | ((type: number) => number),
+    onFrame: OnFrame,
+    { isTrusted = false, free = () => {} }: FrameReaderOptions = {},
+  ) {
     this.#isTrusted = isTrusted;
+    this.#free = free;
     this.#maxPayloadBytes = typeof maxPayloadBytes === "number" ? () => maxPayloadBytes : maxPayloadBytes;
     this.#onFrame = onFrame;
   }
@@ -105,6 +117,7 @@ export class FrameReader {
     this.#partial = EMPTY;
     this.#partialBytes = 0;
     this.#deliver(frame, 0, this.#neededBytes);
+    this.#free(frame);
   }
 
   /** Returns the bytes of a frame whose header is there. */

@@ -5,6 +5,7 @@ import { readFile, readlink } from "node:fs/promises";
 import path from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 
+import { GUEST_MALLOC } from "../../src/sandbox/guest-malloc.ts";
 import { sandboxOf, type SandboxOptions } from "../../src/sandbox/local-sandbox.ts";
 import { openLocalSandbox } from "../../src/sandbox/open-local-sandbox.ts";
 import { sealedEnvironment } from "../../src/sandbox/plan/seal.ts";
@@ -100,13 +101,15 @@ describe("a guest at the level namespaces", () => {
     },
   );
 
-  it("has only the variable of the seal, limits for descriptors and file size, and no open file of the host", async (t) => {
+  it("has only the variables of the seal and of the allocator, limits for descriptors and file size, and no open file of the host", async (t) => {
     await launch(t);
     const [pid] = await guestPids();
     const environment = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter(Boolean);
     assert.deepEqual(
-      environment.filter((entry) => !entry.startsWith("PWD=")),
-      Object.entries(sealedEnvironment("/guest")).map((variable) => variable.join("=")),
+      environment.filter((entry) => !entry.startsWith("PWD=")).toSorted(),
+      Object.entries({ ...GUEST_MALLOC, ...sealedEnvironment("/guest") })
+        .map((variable) => variable.join("="))
+        .toSorted(),
     );
     const limits = await readFile(`/proc/${pid}/limits`, "utf8");
     assert.match(limits, /^Max open files\s+128\s+128/m);

@@ -49,7 +49,7 @@ describe("FrameReader", () => {
           const stream = Buffer.concat(sent.map(([type, id, payload]) => bytesFrame(type, id, payload)));
           const frames: Frame[] = [];
           const onFrame: OnFrame = (type, id, payload) => frames.push([type, id, payload.toString("latin1")]);
-          const reader = new FrameReader(1_000, onFrame, true);
+          const reader = new FrameReader(1_000, onFrame, { isTrusted: true });
           for (let at = 0, turn = 0; at < stream.length; turn++) {
             const rest = reader.rest(leastBytes + 1);
             const end = Math.min(at + cuts[turn % cuts.length]!, at + (rest?.length ?? Infinity));
@@ -67,7 +67,7 @@ describe("FrameReader", () => {
   it("stores a long frame of a trusted peer once, whatever follows it in a chunk", () => {
     const long = bytesFrame(1, 1, Buffer.alloc(50_000, 1));
     const memory: ArrayBufferLike[] = [];
-    const reader = new FrameReader(50_000, (_type, _id, { buffer }) => memory.push(buffer), true);
+    const reader = new FrameReader(50_000, (_type, _id, { buffer }) => memory.push(buffer), { isTrusted: true });
     reader.push(long.subarray(0, 100));
     reader.push(long.subarray(100, 400));
     const rest = reader.rest(1)!;
@@ -76,6 +76,17 @@ describe("FrameReader", () => {
     assert.equal(memory.length, 2);
     assert.equal(memory[0], rest.buffer);
     assert.equal(reader.rest(1), null);
+  });
+
+  it("gives the memory of a frame that arrived in pieces to be freed, and never that of a chunk with whole frames", () => {
+    const freed: string[] = [];
+    const reader = new FrameReader(1_000, () => {}, { isTrusted: true, free: (frame) => freed.push(String(frame)) });
+    const frame = bytesFrame(1, 1, Buffer.from("in pieces"));
+    reader.push(bytesFrame(2, 2));
+    reader.push(frame.subarray(0, 12));
+    assert.deepEqual(freed, []);
+    reader.push(Buffer.concat([frame.subarray(12), bytesFrame(3, 3)]));
+    assert.deepEqual(freed, [String(frame)]);
   });
 
   it("rejects a length above the maximum before it stores the frame", () => {

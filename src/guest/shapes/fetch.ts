@@ -32,12 +32,13 @@ export function fetchShape(handler: FetchHandler): Shape {
   };
 }
 
-function requestOf(context: TaskContext, { requestBody, rawBody }: Run): Request {
+function requestOf(context: TaskContext, run: Run): Request {
   const { method, url, headers, body, signal } = context;
   const mayHaveBody = method !== "GET" && method !== "HEAD";
+  const { requestBody, rawBody } = run;
   if (requestBody && mayHaveBody) {
     // Text that has the context in its scope is evaluated after the body was read.
-    const streamed = rawBody ?? streamOf(requestBody);
+    const streamed = (rawBody && requestBody.take()) ?? streamOf(requestBody);
     // The fetch standard requires `duplex` for a stream body. The type of `RequestInit` lacks it.
     const init = { method, headers, signal, body: streamed, duplex: "half" } as RequestInit;
     return new Request(url, init);

@@ -59,14 +59,15 @@ class TaskRequest extends Readable {
 
   readonly #streamed: RequestBody | null;
 
-  constructor(context: TaskContext, { requestBody, rawBody }: Run) {
+  constructor(context: TaskContext, run: Run) {
     super();
+    const rawBody = run.rawBody && run.requestBody!.take();
     this.method = context.method;
     // A path, as node:http gives it.
     this.url = context.url.replace(/^[a-z]+:\/\/[^/?#]*/i, "") || "/";
     this.headers = context.headers;
     this.body = context.body;
-    this.#streamed = rawBody ? null : requestBody;
+    this.#streamed = rawBody ? null : run.requestBody;
     if (this.#streamed) return;
     if (rawBody) this.push(rawBody);
     else if (context.body !== undefined) {
