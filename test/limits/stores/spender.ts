@@ -3,6 +3,7 @@
  * line for each turn: how many runs were answered so far, and the error code if one was refused.
  */
 import { writeSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 
 import { Problem } from "../../../src/errors.ts";
 import { EmbeddedLimitStore } from "../../../src/limits/stores/embedded.ts";
@@ -25,7 +26,19 @@ for (let turn = 0; ; turn++) {
   answered += outcomes.filter(({ status }) => status === "fulfilled").length;
   const refused = outcomes.find(({ status }) => status === "rejected");
   const inMemory = 1e9 - (await readOne(store, charge("all", limits))).remaining.at(-1)!;
-  writeSync(1, `${answered} ${inMemory} ${refused ? codeOf(refused) : "ok"}\n`);
+  await print(`${answered} ${inMemory} ${refused ? codeOf(refused) : "ok"}\n`);
+}
+
+/** Writes a line at once. A busy reader may leave the pipe full, which is an error for a pipe that does not block. */
+async function print(line: string): Promise<void> {
+  for (;;) {
+    try {
+      return void writeSync(1, line);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      await setTimeout(1);
+    }
+  }
 }
 
 function codeOf(outcome: PromiseSettledResult<unknown>): string {
