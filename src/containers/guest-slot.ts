@@ -79,7 +79,7 @@ export class GuestSlot {
   usedMs = 0;
   /** The number of reservations of the slot. */
   taken = 0;
-  /** The memory of all its guests in bytes when it was last measured, also of draining guests; 0 before. */
+  /** The memory of all its guests, with their files in it, in bytes when it was last measured, also of draining guests; 0 before. */
   memoryBytes = 0;
   readonly #pool: Pool;
   readonly #crashes = new CrashLoop();
@@ -171,7 +171,10 @@ export class GuestSlot {
 
   /** Measures `memoryBytes`. */
   async measure(): Promise<void> {
-    const sizes = this.#guests().map(async ({ process }) => (await process.inspect())?.memoryBytes ?? 0);
+    const sizes = this.#guests().map(async ({ process }) => {
+      const [status, tmpfsBytes] = await Promise.all([process.inspect(), process.tmpfsBytes()]);
+      return (status?.memoryBytes ?? 0) + tmpfsBytes;
+    });
     this.memoryBytes = (await Promise.all(sizes)).reduce((sum, bytes) => sum + bytes, 0);
   }
 

@@ -171,6 +171,7 @@ export async function openConfined(
       setPriority: (priority) => guest.setPriority(priority),
       inspect: () => guest.inspect(),
       measure: () => guest.measure(),
+      tmpfsBytes: () => guest.tmpfsBytes(),
       interrupt: () => guest.interrupt(),
       kill: () => guest.kill(),
     };

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup/cgroup.ts";
 import type { StartedGuest } from "./local-sandbox.ts";
 import { printedStack } from "./printed-stack.ts";
-import { processStatus, processUse } from "./proc.ts";
+import { processStatus, processUse, tmpfsBytesOf } from "./proc.ts";
 import type { GuestExit, GuestStatus, GuestUse, Priority } from "./sandbox.ts";
 import { killProcess } from "./temp/stale-folders.ts";
 
@@ -63,6 +63,7 @@ export class GuestChild implements StartedGuest {
   readonly exited: Promise<GuestExit>;
   readonly #child: ChildProcess;
   readonly #explain: (code: number) => string | null;
+  readonly #hasTmpfs: boolean;
   #sealed = false;
   readonly #createCgroup: (() => Promise<Cgroup>) | null;
   /** The guest's pid in the host's PID namespace. Under bubblewrap it differs from the pid of the child. */
@@ -82,6 +83,7 @@ export class GuestChild implements StartedGuest {
   /**
    * @param explain returns the meaning of an exit code of a guest that was never sealed, or null.
    * @param limits the limits of its group, if they are not those of tasks.
+   * @param hasTmpfs whether its /tmp is a tmpfs that no other process uses
    */
   constructor(
     child: ChildProcess,
@@ -90,8 +92,10 @@ export class GuestChild implements StartedGuest {
     name: string,
     explain: (code: number) => string | null = () => null,
     limits?: ResourceLimits,
+    hasTmpfs: boolean = false,
   ) {
     this.#child = child;
+    this.#hasTmpfs = hasTmpfs;
     this.#explain = explain;
     this.#createCgroup = cgroups && (() => cgroups.create(name, limits));
     child.once("close", () => (this.#gone = true));
@@ -140,6 +144,10 @@ export class GuestChild implements StartedGuest {
 
   async measure(): Promise<GuestUse | null> {
     return this.#knownPid === null || this.#gone ? null : processUse(this.#knownPid);
+  }
+
+  async tmpfsBytes(): Promise<number> {
+    return !this.#hasTmpfs || this.#knownPid === null || this.#gone ? 0 : tmpfsBytesOf(this.#knownPid);
   }
 
   /** Applies the latest priority. Retries after an error: otherwise a guest might keep a low priority without a reason. */

@@ -76,7 +76,7 @@ export async function openNamespaces(
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const pid = readPid(child.stdio[INFO] as Socket);
     const explain = (code: number): string | null => confinementFault(plan, code);
-    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources);
+    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources, true);
   };
 
   const nodeWall = bwrapArguments(nodeBinds, ENVIRONMENT, limits);

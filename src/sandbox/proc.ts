@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 
 import type { GuestStatus, GuestUse } from "./sandbox.ts";
 
 /** USER_HZ, the unit of times in /proc; 100 on every Linux that Node runs on. */
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
+/** The type of a tmpfs (statfs(2)). */
+const TMPFS_MAGIC = 0x01021994;
 /** The size of the kernel's stack for each thread, on x64 and on arm64. */
 const KERNEL_STACK_BYTES = 16_384;
 
@@ -76,6 +79,16 @@ export function parseStat(stat: string, whole: string, status: string): GuestSta
     threads,
     memoryBytes: resident + bytesOf(status, PAGE_TABLES) + bytesOf(status, SWAPPED) + threads * KERNEL_STACK_BYTES,
   };
+}
+
+/** Returns the size of the files in the guest's tmpfs (tmpfs(5)); 0 if it has ended or has no tmpfs. */
+export async function tmpfsBytesOf(pid: number): Promise<number> {
+  try {
+    const { type, blocks, bfree, bsize } = await statfs(`/proc/${pid}/root/tmp`);
+    return type === TMPFS_MAGIC ? (blocks - bfree) * bsize : 0;
+  } catch {
+    return 0;
+  }
 }
 
 // `\n` and not `^`: the process title comes first, and the kernel does not escape a carriage return in it.

@@ -66,6 +66,8 @@ export interface GuestHandle {
   inspect(): Promise<GuestStatus | null>;
   /** Returns what the process has used so far, or null if it has ended. More precise than `inspect`, and more work. */
   measure(): Promise<GuestUse | null>;
+  /** Returns the bytes of the guest's files that are in the memory of the machine, because they are in its own tmpfs. */
+  tmpfsBytes(): Promise<number>;
   /**
    * Interrupts what the guest executes, which ends it.
    *

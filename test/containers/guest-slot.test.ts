@@ -6,7 +6,7 @@ import type { Guest } from "../../src/containers/guest/guest.ts";
 import { Pool } from "../../src/containers/pool.ts";
 import { Problem } from "../../src/errors.ts";
 import { FREE, owner } from "./isolation-groups.ts";
-import { makeGuest } from "./puppet.ts";
+import { IDLE, makeGuest } from "./puppet.ts";
 import { start } from "./recorder.ts";
 
 const MAX_AGE_MS = 20 * 60_000;
@@ -156,6 +156,15 @@ describe("a guest with a run past the limit for all runs, when two guests of its
     assert.ok(guest.ended);
     assert.equal(slot.warm(performance.now()), null);
   });
+});
+
+it("the memory of a slot is that of its guests and of their files in memory", async (t) => {
+  const { guest, puppet } = await makeGuest(t);
+  const slot = makeSlot(t, async () => guest);
+  await slot.arrive();
+  puppet.filesBytes = 60 * 2 ** 20;
+  await slot.measure();
+  assert.equal(slot.memoryBytes, IDLE.memoryBytes + puppet.filesBytes);
 });
 
 it("a guest that replaces a lost guest is requested as a replacement, and the first guest is not", async (t) => {

@@ -39,6 +39,8 @@ export class Puppet implements GuestProcess {
   readonly exited: Promise<GuestExit>;
   /** Returns the answer of `inspect`, for each call. */
   status: () => GuestStatus | null = () => IDLE;
+  /** The answer of `tmpfsBytes`. */
+  filesBytes = 0;
   sealed = 0;
   readonly priorities: Priority[] = [];
   killed = false;
@@ -93,6 +95,10 @@ export class Puppet implements GuestProcess {
 
   async inspect(): Promise<GuestStatus | null> {
     return this.status();
+  }
+
+  async tmpfsBytes(): Promise<number> {
+    return this.filesBytes;
   }
 
   async interrupt(): Promise<string> {

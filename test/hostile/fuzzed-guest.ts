@@ -38,6 +38,7 @@ export class FuzzedGuest {
       setPriority: () => {},
       inspect: async () => IDLE,
       measure: async () => null,
+      tmpfsBytes: async () => 0,
       interrupt: async () => "",
       kill: () => {
         socket.destroy();

@@ -112,6 +112,18 @@ function holdPromises(opened: () => Under): void {
     assert.equal(await process.inspect(), null);
   });
 
+  promise("have their files in memory counted, at the level that has their files there", async (under) => {
+    const guest = await under.fresh();
+    const files = `require("node:fs").writeFileSync(require("node:os").tmpdir() + "/file", Buffer.alloc(${8 * MIB}))`;
+    assert.equal(await start(guest, files).outcome(), "result null");
+    const bytes = await guest.process.tmpfsBytes();
+    if (under.sandbox.facts.level === "namespaces") assert.ok(bytes >= 8 * MIB && bytes < 9 * MIB, `${bytes}`);
+    else assert.equal(bytes, 0);
+    guest.process.kill();
+    await guest.process.exited;
+    assert.equal(await guest.process.tmpfsBytes(), 0);
+  });
+
   promise("print the stack of what they execute if they are interrupted", async (under) => {
     const interrupted = async (): Promise<boolean> => {
       // The title of a guest that has answered may still name its last run.

@@ -13,7 +13,7 @@ import {
  * no user: an attacker who controls the service can start and end guests of the four kinds, and nothing else.
  */
 export interface Request {
-  readonly do: "launch" | "seal" | Priority | "inspect" | "measure" | "interrupt" | "kill";
+  readonly do: "launch" | "seal" | Priority | "inspect" | "measure" | "weigh" | "interrupt" | "kill";
   /** The guest's number. The service assigns numbers in ascending order. */
   readonly guest: number;
   /** The kind of guest to launch; the default is `task`. */
@@ -27,6 +27,7 @@ export const REQUESTS: ReadonlySet<string> = new Set<Request["do"]>([
   ...PRIORITIES,
   "inspect",
   "measure",
+  "weigh",
   "interrupt",
   "kill",
 ]);
@@ -39,6 +40,7 @@ export type Reply =
   | { readonly is: "sealed"; readonly guest: number; readonly fault: string | null }
   | { readonly is: "inspected"; readonly guest: number; readonly status: GuestStatus | null }
   | { readonly is: "measured"; readonly guest: number; readonly use: GuestUse | null }
+  | { readonly is: "weighed"; readonly guest: number; readonly tmpfsBytes: number }
   | { readonly is: "interrupted"; readonly guest: number; readonly stack: string }
   /** The guest has ended, or could not be started. */
   | { readonly is: "exited"; readonly guest: number; readonly exit: GuestExit };

@@ -161,6 +161,7 @@ class LaunchedGuest implements GuestProcess {
   readonly #sealed: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #inspections: ((status: GuestStatus | null) => void)[] = [];
   readonly #measurements: ((use: GuestUse | null) => void)[] = [];
+  readonly #weighings: ((tmpfsBytes: number) => void)[] = [];
   readonly #interrupts: ((stack: string) => void)[] = [];
   readonly #connected: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #exited: PromiseWithResolvers<GuestExit> = Promise.withResolvers();
@@ -204,6 +205,14 @@ class LaunchedGuest implements GuestProcess {
     });
   }
 
+  tmpfsBytes(): Promise<number> {
+    if (this.#gone) return Promise.resolve(0);
+    return new Promise((resolve) => {
+      this.#weighings.push(resolve);
+      this.#request("weigh");
+    });
+  }
+
   interrupt(): Promise<string> {
     if (this.#gone) return Promise.resolve("");
     return new Promise((resolve) => {
@@ -230,6 +239,8 @@ class LaunchedGuest implements GuestProcess {
         return this.#inspections.shift()?.(reply.status);
       case "measured":
         return this.#measurements.shift()?.(reply.use);
+      case "weighed":
+        return this.#weighings.shift()?.(reply.tmpfsBytes);
       case "interrupted":
         return this.#interrupts.shift()?.(reply.stack);
       case "exited":
@@ -238,6 +249,7 @@ class LaunchedGuest implements GuestProcess {
         this.#sealed.reject(new Error(reply.exit.how));
         for (const resolve of this.#inspections.splice(0)) resolve(null);
         for (const resolve of this.#measurements.splice(0)) resolve(null);
+        for (const resolve of this.#weighings.splice(0)) resolve(0);
         for (const resolve of this.#interrupts.splice(0)) resolve("");
         return this.#exited.resolve(reply.exit);
     }

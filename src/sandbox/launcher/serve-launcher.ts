@@ -74,6 +74,8 @@ async function serve({ do: what, guest: number, kind }: Required<Request>): Prom
       return reply({ is: "inspected", guest: number, status: (await guest?.inspect()) ?? null });
     case "measure":
       return reply({ is: "measured", guest: number, use: (await guest?.measure()) ?? null });
+    case "weigh":
+      return reply({ is: "weighed", guest: number, tmpfsBytes: (await guest?.tmpfsBytes()) ?? 0 });
     case "interrupt":
       return reply({ is: "interrupted", guest: number, stack: (await guest?.interrupt()) ?? "" });
     case "kill":
