@@ -51,7 +51,7 @@ export interface RunsInFlight {
 /**
  * The budgets of the runs in flight in one guest.
  *
- * The guest itself states which run connects, and submitted code can forge that. All runs of a guest belong to one
+ * The guest itself states which run connects and which run sends, and submitted code can forge that. All runs of a guest belong to one
  * isolation group with one `net` claim, so a forged id can only use up the budget of another run of that group.
  */
 export class Budgets {
@@ -89,8 +89,8 @@ export class Budgets {
   }
 
   /**
-   * Returns the budget that bytes of a connection of this run use. When the guest sends after the end of the run, another run uses
-   * the connection from then on: any run in flight pays. What a server still sends to a run that has ended is not theirs.
+   * Returns the budget that bytes of a connection use, of which this run is the last sender. When the guest sends after the end of the
+   * run, and names no other sender, any run in flight pays. What a server still sends to a run that has ended is not theirs.
    */
   payer(budget: Budget, direction: "bytesSent" | "bytesReceived"): Budget {
     if (!budget.over || direction === "bytesReceived") return budget;

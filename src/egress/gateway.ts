@@ -15,7 +15,7 @@ import type { Egress } from "./egress.ts";
 import { denial, failure, RUN_IS_OVER } from "./faults.ts";
 import { PORTS_USED } from "./local-ports.ts";
 import { Lookups } from "./lookups.ts";
-import { parseOpen, parseWindow } from "./parse-requests.ts";
+import { parseNumber, parseOpen } from "./parse-requests.ts";
 import { Stream, type StreamOwner } from "./peer-stream.ts";
 import type { CheckedAddress, EgressPolicy } from "./policy.ts";
 import { Refusals } from "./refusals.ts";
@@ -74,7 +74,7 @@ export class Gateway implements StreamOwner {
   }
 
   /**
-   * Receives a frame of the guest, with a type from `open` to `lookup`.
+   * Receives a frame of the guest, with a type from `open` to `lookup`, or `sender`.
    *
    * @returns false if the frame is unsolicited.
    * @throws {Error} if it breaks the protocol.
@@ -89,7 +89,10 @@ export class Gateway implements StreamOwner {
         stream.sent(payload);
         return true;
       case FROM_GUEST.receiveMore:
-        stream.receiveMore(parseWindow(payload));
+        stream.receiveMore(parseNumber(payload));
+        return true;
+      case FROM_GUEST.sender:
+        stream.payer = this.#budgets.of(parseNumber(payload)) ?? stream.payer;
         return true;
       case FROM_GUEST.ended:
         stream.end();

@@ -33,9 +33,9 @@ export function parseLookup(payload: Buffer): GuestRequest<LookupMessage> {
   return { run, message: { host: hostOf(members) } };
 }
 
-/** @throws {TypeError} if the payload is not a window. */
-export function parseWindow(payload: Buffer): number {
-  if (payload.length !== 4) throw new TypeError(`a window of ${payload.length} bytes`);
+/** Parses a window, or the id of a run. @throws {TypeError} if the payload is not one number. */
+export function parseNumber(payload: Buffer): number {
+  if (payload.length !== 4) throw new TypeError(`a number of ${payload.length} bytes`);
   return payload.readUInt32LE(0);
 }
 

@@ -47,7 +47,7 @@ export class Stream {
   readonly attempt: Attempt;
   /** The run that requested the stream, whose open connections include it. */
   readonly opener: Budget;
-  /** The run whose budget its bytes use. */
+  /** The last run that sent on it, whose budget its bytes use. */
   payer: Budget;
   readonly sinceMs: number = performance.now();
   readonly #timeMs: number;

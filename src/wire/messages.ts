@@ -107,6 +107,8 @@ export const FROM_GUEST = {
   resultHint: 86,
   /** id: run. Payload: `TransformMessage` as JSON. The run waits for JavaScript that is made from texts of its code. Sent once at most. */
   transform: 87,
+  /** id: stream. Payload: run id u32. From now on, this run sends on the stream, and is charged for its bytes in both directions. */
+  sender: 88,
 } as const;
 
 /** The bytes of a body or a stream that may be in transit before the receiver grants more. */

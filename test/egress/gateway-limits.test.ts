@@ -7,7 +7,7 @@ import { ConnectionShares } from "../../src/egress/connection-shares.ts";
 import { FROM_GUEST } from "../../src/wire/messages.ts";
 import { type Recorder, start } from "../containers/recorder.ts";
 import { until } from "../contract/until.ts";
-import { type Network, openNetwork, type PuppetStream, serveTcp } from "./puppet-network.ts";
+import { type Network, openNetwork, type PuppetStream, serveTcp, windowPayload } from "./puppet-network.ts";
 
 const MIB = 2 ** 20;
 
@@ -123,6 +123,25 @@ describe("connections that outlive their run", () => {
     const [own] = await opened(network, next, port, 1);
     void own!.send(Buffer.alloc(400_000));
     await own!.broke;
+  });
+
+  it("use the bytes of the last run that sends on them, while their own run is in flight, too", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.pipe(socket));
+    const network = await openNetwork(t, { ports: [port], limits: { bytes: MIB } });
+    const [pooled] = await opened(network, network.run, port, 1);
+    await pooled!.send(Buffer.alloc(400_000));
+    await pooled!.has(400_000);
+    const other = start(network.guest, "2");
+    network.puppet.say(FROM_GUEST.sender, pooled!.id, windowPayload(other.id));
+    await pooled!.send(Buffer.alloc(400_000));
+    await pooled!.has(800_000);
+    // No run with this id is in flight, so the sender stays.
+    network.puppet.say(FROM_GUEST.sender, pooled!.id, windowPayload(other.id + 1));
+    void pooled!.send(Buffer.alloc(400_000));
+    await pooled!.broke;
+    const [own] = await opened(network, network.run, port, 1);
+    await own!.send(Buffer.alloc(100_000));
+    await own!.has(100_000);
   });
 
   it("use the bytes of their own run for what they still receive, and are closed at its limit", async (t) => {

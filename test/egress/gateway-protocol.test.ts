@@ -69,6 +69,7 @@ describe("a guest whose network frame breaks the protocol", () => {
     "more room than was used": (_, stream) => stream.giveBack(1),
     "room for zero bytes": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, windowPayload(0)),
     "room for the maximum number of bytes": (_, stream) => stream.giveBack(0xffff_ffff),
+    "a sender without a number": ({ puppet }, { id }) => puppet.say(FROM_GUEST.sender, id, Buffer.alloc(3)),
     "room without a number": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, Buffer.alloc(3)),
     "room with two numbers": ({ puppet }, { id }) => puppet.say(FROM_GUEST.receiveMore, id, Buffer.alloc(8)),
     "bytes after the end of its data": (_, stream) => {
@@ -124,13 +125,14 @@ describe("frames of unknown streams", () => {
     for (const id of [0, stream.id + 1, 0xffff_ffff]) {
       puppet.say(FROM_GUEST.sent, id, "unknown");
       puppet.say(FROM_GUEST.receiveMore, id, windowPayload(1));
+      puppet.say(FROM_GUEST.sender, id, windowPayload(run.id));
       puppet.say(FROM_GUEST.ended, id);
       puppet.say(FROM_GUEST.reset, id);
     }
     stream.sendFrame("mine");
     await stream.has(4);
     assert.equal(stream.text, "mine");
-    assert.equal(guest.noise.frames - before, 12);
+    assert.equal(guest.noise.frames - before, 15);
     // Frames of a stream that was just reset count too.
     stream.reset();
     stream.sendFrame("late");
@@ -138,7 +140,7 @@ describe("frames of unknown streams", () => {
     stream.reset();
     const other = wire.open(run.id, "127.0.0.1", port);
     await other.opened;
-    assert.equal(guest.noise.frames - before, 15);
+    assert.equal(guest.noise.frames - before, 18);
     assert.equal(guest.ended, false);
   });
 

@@ -119,6 +119,9 @@ function egressPayload(random: Seeded, type: number, { runs, host, port }: Targe
     case FROM_GUEST.receiveMore:
       number.writeUInt32LE(random.pick([0, 1, 1_000, 2 ** 18, 2 ** 32 - 1]));
       return number;
+    case FROM_GUEST.sender:
+      number.writeUInt32LE(random.pick(runs));
+      return number;
     default:
       return Buffer.alloc(0);
   }

@@ -55,7 +55,7 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
     case FROM_GUEST.lateError:
       return receiveLogLine(guest, type, id, payload);
   }
-  if (type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) {
+  if ((type >= FROM_GUEST.open && type <= FROM_GUEST.lookup) || type === FROM_GUEST.sender) {
     return guest.gateway.receive(type, id, payload) ? undefined : countUnsolicited(guest);
   }
   // Checked before anything is parsed, because parsing an unsolicited frame would waste the service's time.

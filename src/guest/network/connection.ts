@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 
 import type { OpenedMessage, OpenMessage } from "../../wire/messages.ts";
 import { uncurry } from "../../wire/uncurry.ts";
+import { carrier } from "./carrier.ts";
 import { errorOf } from "./network-errors.ts";
 import { type Sink, Stream } from "./streams.ts";
 
@@ -23,6 +24,8 @@ export class Connection implements Sink {
   #name: string | null = null;
   #stream: Stream | null = null;
   #keepsAlive = true;
+  /** The run that sends, if TLS writes for it; null if the code of the run writes. */
+  #sender: number | null = null;
   /** The targets that were not tried yet. */
   #targets: OpenMessage[] = [];
   /** The errors of the targets that were tried. */
@@ -84,6 +87,11 @@ export class Connection implements Sink {
     this.#stream?.readMore();
   }
 
+  /** Notes the run of the executing code as the sender of what is written from now on, in whatever context it is written. */
+  noteSender(): void {
+    this.#sender = carrier().payer();
+  }
+
   write(bytes: Uint8Array, done: Done): void {
     const socket = this.#socket;
     if (!this.ends) {
@@ -96,7 +104,7 @@ export class Connection implements Sink {
       return;
     }
     this.touch();
-    this.#stream!.write(bytes, (error) => {
+    this.#stream!.write(bytes, this.#sender ?? carrier().payer(), (error) => {
       if (!error) this.bytesWritten += bytes.length;
       done(error);
     });

@@ -60,6 +60,8 @@ export class Stream {
   /** Whether the sink accepts no more bytes for now. Nothing is granted until it does. */
   #full = false;
   #sending: Sending | null = null;
+  /** The run that is charged for the bytes of the stream. */
+  #sender = carrier().payer();
   #over = false;
   #holdsThread = false;
 
@@ -80,9 +82,17 @@ export class Stream {
     else carrier().release();
   }
 
-  /** Sends the bytes as the window allows, then calls `done`. Do not call it again before `done`. */
-  write(bytes: Uint8Array, done: (error?: Error) => void): void {
+  /**
+   * Sends the bytes as the window allows, then calls `done`. Do not call it again before `done`.
+   *
+   * @param sender the id of the run that sends them, which may use a stream of another run
+   */
+  write(bytes: Uint8Array, sender: number, done: (error?: Error) => void): void {
     if (this.#over) return done(brokenPipe());
+    if (sender !== this.#sender) {
+      this.#sender = sender;
+      carrier().send(numberFrame(FROM_GUEST.sender, this.#id, sender));
+    }
     this.#sending = { bytes, at: 0, done };
     this.#send()?.done();
   }

@@ -13,6 +13,10 @@ const { assign } = Object;
 const { apply, construct } = Reflect;
 const NodeSocket = Socket;
 const later = process.nextTick.bind(process);
+const { _write: writeOne, _writev: writeMany } = Socket.prototype as unknown as Record<
+  "_write" | "_writev",
+  () => unknown
+>;
 
 type Tls = typeof tlsModule;
 interface TlsOptions extends ConnectOptions {
@@ -78,6 +82,15 @@ function adopt(secured: NodeTLSSocket, raw: unknown): NodeTLSSocket {
     });
   }
   own(secured, {
+    // TLS writes what it has encrypted in the context of the run that connected.
+    _write: (...args: unknown[]) => {
+      connection.noteSender();
+      apply(writeOne, secured, args);
+    },
+    _writev: (...args: unknown[]) => {
+      connection.noteSender();
+      apply(writeMany, secured, args);
+    },
     ref: () => {
       raw.ref();
       return secured;
