@@ -42,9 +42,15 @@ export function threwFault(error: unknown): FaultMessage {
 function missingFault(error: MissingModule): FaultMessage {
   const text = describeWhole(error);
   const fault: FaultMessage = { code: "module_missing", detail: text.message, error: text };
-  const hint = error.similar === null ? (error.hint ?? hintOf(text)) : `Did you mean ${error.similar}?`;
+  const hint = error.similar === null ? (error.hint ?? hintOf(text)) : didYouMean(error.similar, error.specifier);
   if (hint !== undefined) fault.hint = hint;
   return noteMissing(fault, error);
+}
+
+function didYouMean(similar: string, specifier: string): string {
+  const isBare = similar.startsWith("node:") && /^[A-Za-z][\w-]*$/.test(specifier);
+  const own = isBare ? ` A module of the request is imported by its relative name: "./${specifier}".` : "";
+  return `Did you mean ${similar}?${own}`;
 }
 
 /** Returns the fault for an error that a task passed to its callback. */

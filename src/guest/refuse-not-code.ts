@@ -8,11 +8,11 @@ const NOT_CODE_FAULTS: Readonly<Record<NotCode, { what: string; hint: string }>>
   },
   page: {
     what: "the code is an HTML page",
-    hint: "Check the URL that the code came from; it may return a page about the file.",
+    hint: "Only JavaScript and TypeScript run here. If the code came from a URL, the URL may return a page about the file.",
   },
   xml: {
     what: "the code is an XML document",
-    hint: "Check the URL that the code came from; it may return an error of the file storage.",
+    hint: "Only JavaScript and TypeScript run here. If the code came from a URL, the URL may return an error of the file storage.",
   },
 };
 

@@ -429,6 +429,7 @@ describe("the MCP endpoint", () => {
       const answer = await request(service.port, "POST", "/mcp/acme", { token: agent, body, headers });
       assert.equal(answer.status, 400, body);
       assert.ok([code, -32_700].includes((answer.json() as { error: { code: number } }).error.code), answer.text);
+      if (body === "{") assert.match(answer.text, /POST \/api\/run\/\{container\}/);
       if (body.includes("code")) assert.match(answer.text, /"method.*tools\/list.*POST \/api\/run\/\{container\}/);
     }
     const unknown = await post({ ...LIST, method: "tools/call", params: { name: "run", arguments: {} } });

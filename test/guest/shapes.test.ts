@@ -50,6 +50,15 @@ describe("the shapes of code", () => {
     });
   }
 
+  it("a built-in function of two parameters that is the result is not called with a callback", async () => {
+    const fault = await guest.fault("return Math.max");
+    assert.equal(fault.code, "code_shape");
+    assert.match(fault.detail, /built-in function max/);
+    assert.match(fault.hint!, /^Call it with its arguments/);
+    assert.equal(await guest.value("((context, cb) => cb(null, 1)).bind(null)"), 1);
+    assert.equal(typeof (await guest.value("return Math.random")), "number");
+  });
+
   it("a class, too many parameters and an object without fetch are code_shape", async () => {
     for (const text of [
       "class X {}",

@@ -60,8 +60,28 @@ function shapeOf(fn: Submitted, source: string): Shape {
   if (parameters === 0) return valueShape(fn, mayReadArguments(source));
   if (isAsyncFunction(fn) || isGeneratorFunction(fn)) return valueShape(fn, true);
   if (parameters === 3) return nodeShape(fn, source);
-  if (parameters === 2) return callbackShape(fn, true);
+  if (parameters === 2) {
+    if (isBuiltIn(fn, source)) throw builtInFault(fn);
+    return callbackShape(fn, true);
+  }
   return CALLBACK_NAMES.includes(firstParameter(source)) ? callbackShape(fn, false) : valueShape(fn, true);
+}
+
+/** Whether it is a function of JavaScript or Node. The source of a bound function looks so, too, and its name begins with "bound". */
+function isBuiltIn(fn: Submitted, source: string): boolean {
+  return source.endsWith("{ [native code] }") && !nameOf(fn).startsWith("bound ");
+}
+
+function builtInFault(fn: Submitted): CodeFault {
+  const name = IDENTIFIER.test(nameOf(fn)) ? nameOf(fn) : "a function";
+  return new CodeFault("code_shape", `the result is the built-in function ${name}, which takes no callback`, {
+    hint: "Call it with its arguments, as in return Math.max(1, 2) instead of return Math.max.",
+  });
+}
+
+function nameOf(fn: object): string {
+  const { name } = fn as { readonly name: unknown };
+  return typeof name === "string" ? name : "";
 }
 
 /** Whether a function of `length` 0 may still read the context: through a default, a rest parameter or `arguments`. */

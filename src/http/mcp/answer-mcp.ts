@@ -30,9 +30,10 @@ const INVALID_PARAMS = -32_602;
 /** As the library answers a request that HTTP alone makes invalid. */
 const TRANSPORT_ERROR = -32_000;
 const ACCEPT = "send the header Accept: application/json, text/event-stream; an MCP client sends it";
+const RUN = "To run code without an MCP client, send it to POST /api/run/{container}";
 const NO_MESSAGE =
   'the body is not a message of JSON-RPC 2.0, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}; an MCP client sends them. ' +
-  "To run code without an MCP client, send it to POST /api/run/{container}";
+  RUN;
 
 /**
  * Answers a message of a client of the protocol of 2026 or 2025. The service keeps no session: a session only names the calls
@@ -55,7 +56,7 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
   } catch (error) {
     const { code, message: detail } = asProblem(error);
     if (code !== "request_invalid") throw error;
-    return refusal(PARSE_ERROR, detail);
+    return refusal(PARSE_ERROR, `${detail}. ${RUN}`);
   }
   if (Array.isArray(message)) return refusal(INVALID_REQUEST, "send each message in a separate request");
   if (!isMessage(message)) return refusal(INVALID_REQUEST, NO_MESSAGE);
