@@ -8,6 +8,8 @@ import { onRejection } from "./promises.ts";
 import type { Run } from "./run.ts";
 
 const OCTETS = "application/octet-stream";
+/** The type that a Response has if it was made from a text. */
+const TEXT = "text/plain;charset=UTF-8";
 const { isAnyArrayBuffer, isGeneratorObject } = types;
 const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const NativeStream = ReadableStream;
@@ -26,7 +28,7 @@ export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBuffe
 /** Marks the end of a body. It is a symbol, because a task's generator may yield any other value. */
 const END = Symbol("end");
 /**
- * Used if the task did not set a head itself: the head waits for the first piece of the body. If the body fails before that,
+ * Used for a text, and if the task did not set a head itself: the head waits for the first piece of the body. If the body fails before that,
  * the response is a failed run with its error.
  */
 const DELAYED = true;
@@ -62,11 +64,14 @@ export function stream(run: Run, value: Streamed, maxBytes: number): void {
 /** Answers a run with a `Response`. */
 export function streamResponse(run: Run, response: Response): void {
   const headers: string[] = [];
+  // A text that is sent with its type is there at once. So a hint about it can be in the head.
+  let isText = false;
   response.headers.forEach((value, name) => {
+    if (name === "content-type") isText = value === TEXT;
     if (!isOutdated(name, response)) headers.push(name, value);
   });
   if (response.bodyUsed) throw new TypeError("the body of the Response was read already; return a clone");
-  if (response.body) return sendStream(run, response.status, headers, response.body);
+  if (response.body) return sendStream(run, response.status, headers, response.body, isText);
   return pump(run, response.status, headers, once(NONE), () => {});
 }
 

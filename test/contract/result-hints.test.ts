@@ -5,6 +5,7 @@ import path from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { command } from "../cli/command.ts";
+import { respond } from "./http.ts";
 import { type Home, leave, makeHome, NO_WALL, type Service, startService } from "./service.ts";
 
 let home: Home;
@@ -412,6 +413,28 @@ describe("a result that JSON or a text changes", () => {
       else assert.match(found ?? "(no hint)", hint);
     });
   }
+});
+
+describe("a Response with the text of an object", () => {
+  it("has the hint in its head", async () => {
+    const { text, headers } = await service.run("hints", "return new Response({ a: 1 })");
+    assert.equal(text, "[object Object]");
+    assert.match(headers["caisson-hint"]!, /^The Response has the text of an object/);
+  });
+
+  it("has no hint for the callers of a public task, because they are not its authors", async () => {
+    const json = { code: "export default () => new Response({ a: 1 })", public: true };
+    assert.equal((await service.request("PUT", "/api/tasks/hints/page", { json })).status, 201);
+    const { text, headers } = await service.run("hints/page", "", { token: null });
+    assert.deepEqual([text, headers["caisson-hint"]], ["[object Object]", undefined]);
+  });
+
+  it("has its head at once if its body is a stream of another type", async () => {
+    const code = `new Response(new ReadableStream({ start() {} }), { headers: { "content-type": "text/plain" } })`;
+    const answer = await respond(service.port, "POST", "/api/run/hints", { token: service.admin, body: code });
+    assert.equal(answer.statusCode, 200);
+    answer.on("error", () => {}).destroy();
+  });
 });
 
 describe("code whose names do not fit into a hint", () => {

@@ -25,6 +25,7 @@ export interface Streamed {
   readonly body: AnswerBody;
   /** Whether it is the answer of a fetch handler. */
   readonly isOfHandler: boolean;
+  readonly hint: string | null;
 }
 
 /** A body whose producer waits for its consumer. */
@@ -140,7 +141,7 @@ export class Execution implements RunListener {
       (bytes) => this.#guest?.inFlight.grant(this.#id, bytes),
       () => this.abandon(),
     );
-    this.#resolve({ head, body: this.#body, isOfHandler });
+    this.#resolve({ head, body: this.#body, isOfHandler, hint: this.#hint });
   }
 
   data(bytes: Buffer): void {

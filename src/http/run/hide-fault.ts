@@ -54,7 +54,7 @@ export function hidesFaults(task: Pick<Task, "errors"> | null, bearer: Caller | 
 
 /** Leaves out a hint about the code of a public task, which is for its author only. */
 export function shownTo(outcome: Outcome, { task, bearer }: FailedRun): Outcome {
-  return "json" in outcome && outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
+  return outcome.hint !== null && hidesFaults(task, bearer) ? { ...outcome, hint: null } : outcome;
 }
 
 /** Returns the error of a record as `hideFault` shows it. */

@@ -211,7 +211,7 @@ export class RunAnswer {
     });
   }
 
-  #sendStream({ head, body }: Streamed, streamMs: number, isOfHandler: boolean): void {
+  #sendStream({ head, body, hint }: Streamed, streamMs: number, isOfHandler: boolean): void {
     const headers = this.#headers(isOfHandler ? NO_CORS : CORS_HEADERS);
     const response = this.#response;
     const allowed = allowedHeaders(head.headers, isOfHandler);
@@ -219,6 +219,7 @@ export class RunAnswer {
     const cacheControl = allowed.some((name, index) => index % 2 === 0 && name === "cache-control");
     if (!cacheControl) headers.push("Cache-Control", "no-store");
     if (head.status > 299) headers.push("Caisson-Fault", "task");
+    if (hint !== null) headers.push("Caisson-Hint", hint);
     if (BODILESS.has(head.status)) return this.#sendBodiless(head.status, headers, body);
     // If the whole body has arrived already, its length is known, and the `Content-Length` of the task is ignored.
     const whole = body.takeWhole();
