@@ -68,6 +68,8 @@ export interface Shared {
   readonly permits: PermitStore;
   readonly restarts: Restarts;
   readonly tasks: TaskStore;
+  /** Whether the node's copy of shared data is young enough for the node to accept tokens. */
+  isFresh(): boolean;
   close(): void;
 }
 
@@ -92,6 +94,7 @@ export async function openShared(config: Pick<Config, "revocationLag">, link: Re
     permits,
     restarts,
     tasks: new RedisTaskStore(link),
+    isFresh: () => feed.isFresh,
     close: () => feed.close(),
   };
 }

@@ -59,9 +59,14 @@ export class Feed {
     this.#next();
   }
 
+  /** Whether the node's data is at most `lagMs` old. */
+  get isFresh(): boolean {
+    return performance.now() - this.#freshAsOfMs <= this.#lagMs;
+  }
+
   /** @throws {Problem} `store_unavailable` if the node's data is older than `lagMs`. */
   mustBeFresh(): void {
-    if (performance.now() - this.#freshAsOfMs <= this.#lagMs) return;
+    if (this.isFresh) return;
     throw unavailable(new Error("the changes of other nodes are not known"));
   }
 

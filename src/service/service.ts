@@ -194,7 +194,7 @@ async function wire(
   const trouble = (): ReturnType<ApiDependencies["trouble"]> => {
     if (draining) return "draining";
     const isStoreLost = store.failure !== null || (link?.lost && config.onStoreLoss === "deny");
-    return isStoreLost ? "store_unavailable" : null;
+    return isStoreLost || shared?.isFresh() === false ? "store_unavailable" : null;
   };
   const counts = {
     runCounts: runCounts(),

@@ -357,6 +357,23 @@ describe("a node with --on-store-loss allow", { skip: await missing("redis-serve
     }
   });
 
+  it("reports that it takes no runs after the revocation lag, until it has read the changes of other nodes", async () => {
+    await using redis = await startRedis();
+    const flags = ["--redis", redis.url, "--on-store-loss", "allow", "--revocation-lag", "1s"];
+    const node = await startService([...NO_WALL, ...flags]);
+    try {
+      await redis.kill();
+      await until(async () => (await node.run("late", "1")).status === 503, "the node accepts no token");
+      const ready = await node.request("GET", "/readyz", { token: null });
+      assert.deepEqual([ready.status, (ready.json() as { status: string }).status], [503, "store_unavailable"]);
+      await redis.restart();
+      await until(() => healthy(node), "the node accepts runs");
+      assert.equal((await node.run("late", "1")).status, 200);
+    } finally {
+      await node.stop();
+    }
+  });
+
   it("does not start without Redis, and does not print the password", async () => {
     await using home = await makeHome();
     await assert.rejects(
