@@ -1,7 +1,6 @@
 import { Command } from "commander";
 
 import { type Config, SETTINGS } from "../config.ts";
-import { unknownVariables } from "../config/read.ts";
 import type { Report } from "../doctor/examine.ts";
 import { reportText } from "../doctor/report-text.ts";
 import { VERSION } from "../http/headers.ts";
@@ -20,7 +19,6 @@ export function doctorCommand(): Command {
   return command.action(async () => {
     try {
       const config = settingsOf(command);
-      for (const fault of unknownVariables(process.env)) process.stderr.write(`caisson: ${fault}\n`);
       const { examine } = await import("../doctor/examine.ts");
       const report = await examine(config);
       const text = command.opts<{ json?: true }>().json ? reportJson(report, config) : reportText(report);

@@ -1,5 +1,6 @@
 import { Command, type CommanderError } from "commander";
 
+import { unknownVariables } from "../config/read.ts";
 import { VERSION } from "../http/headers.ts";
 import { addExamples } from "./examples.ts";
 import { EXITS, EXITS_HELP } from "./exits.ts";
@@ -22,6 +23,10 @@ export function programOf(groups: Readonly<Record<string, readonly (() => Comman
     for (const command of commands) caisson.addCommand(command().helpGroup(heading));
   }
   complete(caisson);
+  // Also before the faults of a command, which a misspelled variable may explain.
+  caisson.hook("preAction", () => {
+    for (const fault of unknownVariables(process.env)) process.stderr.write(`caisson: ${fault}\n`);
+  });
   try {
     refuseFlagsOfNpm(process.env, caisson);
   } catch (error) {

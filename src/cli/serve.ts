@@ -22,14 +22,12 @@ export function serveCommand(): Command {
   return command.action(async () => {
     try {
       const { config, origins } = settingsWithOrigins(command);
-      const faults = unknownVariables(process.env);
-      for (const fault of faults) process.stderr.write(`caisson: ${fault}\n`);
       const port = portIgnored(process.env["PORT"], config.port, origins["port"]);
       if (port !== null) process.stderr.write(`caisson: ${port}\n`);
       const { startService } = await import("../service/service.ts");
       letHeapGrow();
       limitYoungGeneration();
-      const service = await startService(config, { origins, unknownVariables: faults });
+      const service = await startService(config, { origins, unknownVariables: unknownVariables(process.env) });
       releaseMemoryWhenIdle();
       process.stdout.write(banner(service));
       stopOnSignal(service);

@@ -296,12 +296,15 @@ describe("the error of a value that is not a name, token or certificate names it
     assert.match(stderr, /tasks\.a\.cron is not a known member, because the service has no schedule/);
   });
 
-  it("for a variable, also by doctor", async () => {
-    const { stderr } = await command(["doctor", "--isolation", "none"], { CAISSON_WAL_LIMIT: "1s" });
-    assert.match(
-      stderr,
-      /^caisson: the variable CAISSON_WAL_LIMIT is not a setting; did you mean CAISSON_WALL_LIMIT\?$/m,
-    );
+  it("for a variable, by each command", async () => {
+    for (const [line, variable, meant] of [
+      [["doctor", "--isolation", "none"], "CAISSON_WAL_LIMIT", "CAISSON_WALL_LIMIT"],
+      [["whoami", "--url", "http://127.0.0.1:1"], "CAISSON_TOKN", "CAISSON_TOKEN"],
+    ] as const) {
+      const { stderr } = await command([...line], { [variable]: "1s" });
+      const first = `caisson: the variable ${variable} is not a setting; did you mean ${meant}?\n`;
+      assert.ok(stderr.startsWith(first), stderr);
+    }
   });
 });
 
