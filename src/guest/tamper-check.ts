@@ -48,6 +48,7 @@ const methods: { owner: Record<PropertyKey, unknown>; key: PropertyKey; value: u
 const getters: { key: PropertyKey; get: unknown }[] = [];
 const pattern = RegExp.prototype;
 let plainKeys = 0;
+let hasAsked = false;
 
 /** Saves the current built-ins. Call it once, after the harness has started and before any submitted code runs. */
 export function rememberBuiltIns(): void {
@@ -89,8 +90,11 @@ function remember(owner: object, key: PropertyKey): void {
 /**
  * Asks the service for another guest if submitted code has broken built-ins that later runs need. Without this frame, the
  * service would learn of it only when these runs fail. The check runs once for all frames of a turn, because it takes as
- * long as a small run. Its frame goes before their results, because the service sends the next run when it gets a result.
+ * long as a small run. Its frame goes before their results, because the service sends the next run when it gets a result. One frame is
+ * enough: the service replaces the guest when it can.
  */
 export function checkForTampering(): Buffer | null {
-  return isTampered() ? bytesFrame(FROM_GUEST.retire, 0) : null;
+  if (hasAsked || !isTampered()) return null;
+  hasAsked = true;
+  return bytesFrame(FROM_GUEST.retire, 0);
 }

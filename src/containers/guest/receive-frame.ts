@@ -20,10 +20,12 @@ export interface FrameTarget {
   readonly heartbeat: Heartbeat;
   readonly gateway: Gateway;
   readonly draining: boolean;
+  /** Whether it is replaced as soon as there is room. */
+  readonly isDue: boolean;
   readonly noise: Noise;
   /** Notes the end of its start. @returns false if it has reported that before. */
   warmedUp(): boolean;
-  retire(): void;
+  retireWhenPossible(): void;
   /** Ends a run whose answer is complete. */
   answerComplete(id: number, guestRun: GuestRun): void;
   /** @param endsGuest whether the guest must take no other run. */
@@ -48,7 +50,7 @@ export function receiveFrame(guest: FrameTarget, type: number, id: number, paylo
     case FROM_GUEST.pong:
       return guest.heartbeat.accept(id) ? undefined : countUnsolicited(guest);
     case FROM_GUEST.retire:
-      return guest.draining ? countUnsolicited(guest) : guest.retire();
+      return guest.draining || guest.isDue ? countUnsolicited(guest) : guest.retireWhenPossible();
     case FROM_GUEST.compiled:
       return guest.codes.compiled(id, payload) ? undefined : countUnsolicited(guest);
     case FROM_GUEST.log:

@@ -266,6 +266,18 @@ describe("a guest that is retired", () => {
     await guest.process.exited;
   });
 
+  it("may have requested it when no further guest may drain: it takes runs until it has none", async (t) => {
+    const { guest, puppet } = await makeGuest(t);
+    guest.mayDrain = () => false;
+    const [first, second] = [start(guest, "a"), start(guest, "b")];
+    puppet.say(FROM_GUEST.retire, 0);
+    puppet.say(FROM_GUEST.result, first.id, "1");
+    assert.equal(await first.outcome(), "result 1");
+    assert.deepEqual([guest.draining, guest.isDue], [false, true]);
+    puppet.say(FROM_GUEST.result, second.id, "2");
+    await guest.process.exited;
+  });
+
   it("ends at once if no run is in flight", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     guest.retire();
