@@ -34,7 +34,7 @@ export class Refusals {
       return;
     }
     budget.reported.add(shown);
-    budget.listener.refused({ host: shown, port, reason, unreported: this.#unreported });
+    budget.listener?.refused({ host: shown, port, reason, unreported: this.#unreported });
     this.#unreported = 0;
   }
 

@@ -73,3 +73,48 @@ describe("a connection of a pool that another run has opened", () => {
     });
   }
 });
+
+describe("the code of a run whose caller has left", () => {
+  const connect = `() => new Promise((resolve) => require("http")
+    .get({ host: "127.0.0.1", port: PORT, agent: false }, (response) => response.resume().on("end", resolve))
+    .on("error", resolve))`;
+  const goesOn = `const connect = ${connect};
+    globalThis.connected = 0;
+    while (globalThis.isStopped !== true) { await connect(); globalThis.connected += 1; }`;
+  const watches = `const from = globalThis.connected;
+    for (let turn = 0; turn < 2_000 && globalThis.connected < from + 5; turn++) await new Promise((go) => setTimeout(go, 5));
+    globalThis.isStopped = true;
+    return globalThis.connected - from;`;
+
+  for (const [way, leave] of [
+    ["by a short timeout", (container: string, code: string) => leaveByTimeout(container, code)],
+    ["by closing the connection", (container: string, code: string) => leaveByAbort(container, code)],
+  ] as const) {
+    it(`uses no network budget of another run: left ${way}`, async () => {
+      const container = way.replaceAll(" ", "-");
+      await leave(container, goesOn.replace("PORT", String(ports["web"])));
+      const other = await service.run(container, watches);
+      assert.ok((other.json() as number) >= 5, "the code goes on");
+      const use = await egressOf(container, other.headers["caisson-run"]!);
+      assert.equal(use?.connections ?? 0, 0, JSON.stringify(use));
+    });
+  }
+});
+
+async function leaveByTimeout(container: string, code: string): Promise<void> {
+  const token = await service.issue({ containers: [container], timeout: "500ms" });
+  const { status, text } = await service.run(container, code, { token });
+  assert.equal(status, 500, text);
+}
+
+async function leaveByAbort(container: string, code: string): Promise<void> {
+  const leaver = new AbortController();
+  const left = assert.rejects(service.request("POST", `/api/run/${container}`, { body: code, signal: leaver.signal }));
+  await until(async () => (await service.run(container, "globalThis.connected ?? 0")).json() !== 0, "it has begun");
+  leaver.abort();
+  await left;
+  await until(async () => {
+    const { runs } = (await service.request("GET", `/api/runs/${container}`)).json() as { runs: RunRecord[] };
+    return runs.length > 0 && runs.every(({ status }) => status !== "running");
+  }, "the service has noticed");
+}

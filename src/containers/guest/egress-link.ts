@@ -1,11 +1,10 @@
 import type { GuestLink } from "../../egress/gateway.ts";
 import type { GuestConnection } from "./guest-connection.ts";
-import type { GuestRun } from "./guest-run.ts";
-import type { RunTable } from "./run-table.ts";
+import type { RunsInFlight } from "./runs-in-flight.ts";
 
 /** The part of a guest that its gateway may read and change. */
 export function egressLink(
-  inFlight: RunTable<GuestRun>,
+  inFlight: RunsInFlight,
   connection: GuestConnection,
   onProtocolError: (error: Error) => void,
 ): GuestLink {
@@ -15,7 +14,7 @@ export function egressLink(
         return inFlight.size;
       },
       get: (run) => inFlight.get(run)?.listener ?? null,
-      familyOf: (run) => inFlight.get(run)?.family ?? "",
+      familyOf: (run) => inFlight.get(run)?.family ?? inFlight.left.familyOf(run),
       any: () => inFlight.any,
     },
     get waitingBytes() {
