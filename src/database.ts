@@ -95,6 +95,19 @@ export class Database<Name extends string> {
     }
   }
 
+  /**
+   * Copies all changes from the write-ahead log into the file (https://sqlite.org/pragma.html#pragma_wal_checkpoint). SQLite ignores a log
+   * that is missing or damaged, so call it after changes whose loss would permit what was forbidden. A copy that fails is repeated later:
+   * the change is in the log.
+   */
+  checkpoint(): void {
+    try {
+      this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // The disk is full, or another process checkpoints.
+    }
+  }
+
   close(): void {
     if (this.#connection.isOpen) this.#connection.close();
   }

@@ -113,6 +113,7 @@ export class SqliteTokenStore implements TokenStore {
         this.#forget(nowMs);
         this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
       });
+      this.#database.checkpoint();
       // After the disk write: a token that was reported as revoked must not be valid after a restart.
       this.#revoked.add(jti);
       for (const listener of this.#revokedListeners) listener([jti]);
