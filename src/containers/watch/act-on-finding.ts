@@ -19,7 +19,7 @@ export async function actOnFinding(
   limits: MonitorLimits,
 ): Promise<void> {
   if (finding === "grown") return guest.retireWhenPossible();
-  if (finding === "blocked") return await endBlocked(guest, status, formatDuration(limits.blockMs));
+  if (finding === "blocked") return await endBlocked(guest, status, limits);
   const culprit = guest.inFlight.only;
   const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);
   guest.crash(restarted, culprit === null ? undefined : { id: culprit, cause: overLimit(finding, limits) });
@@ -43,18 +43,32 @@ function overLimit(finding: "memory" | "threads" | "processors", limits: Monitor
   });
 }
 
-async function endBlocked(guest: Guest, status: BlockedStatus, duration: string): Promise<void> {
+async function endBlocked(guest: Guest, status: BlockedStatus, limits: MonitorLimits): Promise<void> {
+  const duration = formatDuration(limits.blockMs);
   const culprit = blockedRun(guest, status.title);
   const restarted = new Problem("container_restarted", `another run blocked the container for ${duration}`);
   if (culprit === null) return guest.crash(restarted);
   const at = await interruptedAt(guest, culprit, status);
   const cause = new Problem("task_blocked", `the task blocked its event loop for ${duration}${lineText(at)}`, {
     hint:
-      status.state === "S" ? ASLEEP : `${at ? COMPUTING_HINT : ONE_CALL} Or ask the operator to raise --block-limit.`,
+      status.state === "S"
+        ? ASLEEP
+        : `${collected(status, limits)}${at ? COMPUTING_HINT : ONE_CALL} Or ask the operator to raise --block-limit.`,
     ...(at && { at }),
   });
   guest.crash(restarted, { id: culprit, cause });
 }
+
+/** What may explain the block, if the guest holds much memory: V8 then collects garbage most of the time, before the memory is used up. */
+function collected({ memoryBytes }: BlockedStatus, limits: MonitorLimits): string {
+  if (memoryBytes < limits.memoryBytes * MUCH_MEMORY) return "";
+  const held = formatSize(Math.round(memoryBytes / MIB) * MIB);
+  return `Its container held ${held} of the ${formatSize(limits.memoryBytes)} of memory that it may have: perhaps a loop adds to a list or a text without end. `;
+}
+
+const MIB = 2 ** 20;
+/** The part of its memory that an idle guest is far from. */
+const MUCH_MEMORY = 1 / 2;
 
 /** The fix for code without a position: V8 interrupts its own loops, and no function of Node. */
 const ONE_CALL =

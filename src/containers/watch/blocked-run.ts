@@ -3,7 +3,7 @@ import type { GuestStatus } from "../../sandbox/sandbox.ts";
 import type { Guest } from "../guest/guest.ts";
 
 /** What the kernel reports of a guest that does not answer. A task can forge its title. */
-export type BlockedStatus = Pick<GuestStatus, "title" | "state">;
+export type BlockedStatus = Pick<GuestStatus, "title" | "state" | "memoryBytes">;
 
 /** The fix for code that computes without a pause. */
 export const COMPUTING_HINT =

@@ -106,6 +106,20 @@ describe("a guest that is blocked", { concurrency: AT_ONCE }, () => {
     assert.ok(cpuMs >= BLOCK_MS / 2, String(cpuMs));
   });
 
+  it("receives a hint at its memory if it holds much: V8 may collect garbage all the time before the memory is used up", async (t) => {
+    for (const [mib, expected] of [
+      [70, /held 70MiB of the 128MiB of memory/],
+      [60, /^Perhaps one call/],
+    ] as const) {
+      const { guest, puppet } = await makeGuest(t);
+      puppet.status = () => ({ ...IDLE, state: "R", cpuMs: performance.now(), memoryBytes: mib * 2 ** 20 });
+      const run = start(guest, "a");
+      watch(t, guest);
+      assert.equal(await run.outcome(), "task_blocked");
+      assert.match(run.problems[0]!.options.hint!, expected);
+    }
+  });
+
   it("has burned enough under a longer limit if it has burned more than an honest step takes", async (t) => {
     const { guest, puppet } = await makeGuest(t);
     const sinceMs = performance.now();
