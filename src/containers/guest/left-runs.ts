@@ -2,36 +2,53 @@
 const MOST_OF_CALLER = 16;
 /** Code that waits usually ends within this time after its caller has left. */
 const RECENT_MS = 30_000;
+/** The latest runs of which the token family is known. */
+const MOST_FAMILIES = 128;
 
-interface LeftRun {
-  readonly caller: string;
-  /** The token family of the caller. */
-  readonly family: string;
-  readonly leftMs: number;
-}
-
-/** The runs of a guest that ended before their code did, because their callers left, cancelled them or gave them a short timeout. */
+/**
+ * The runs of a guest that ended before their code did, because their callers left, cancelled them or gave them a short timeout.
+ * A guest that may not drain can have many thousands.
+ */
 export class LeftRuns {
-  readonly #runs: Map<number, LeftRun> = new Map();
+  #size = 0;
+  /** When each caller left its latest runs, at most `MOST_OF_CALLER`. Callers are in the order of their latest. */
+  readonly #times: Map<string, number[]> = new Map();
+  readonly #families: Map<number, string> = new Map();
 
   /** The number of runs that were left since the start of the guest. */
   get size(): number {
-    return this.#runs.size;
+    return this.#size;
   }
 
-  add(id: number, { caller, family }: Pick<LeftRun, "caller" | "family">, nowMs: number): void {
-    this.#runs.set(id, { caller, family, leftMs: nowMs });
+  /** The number of callers that are remembered. */
+  get callers(): number {
+    return this.#times.size;
   }
 
-  /** Returns the token family of a run, or null if it is none of these runs. */
+  /** @param run the token family of the run, and the caller that requested it */
+  add(id: number, { caller, family }: { readonly caller: string; readonly family: string }, nowMs: number): void {
+    this.#size++;
+    const times = this.#times.get(caller) ?? [];
+    times.push(nowMs);
+    if (times.length > MOST_OF_CALLER) times.shift();
+    this.#times.delete(caller);
+    this.#times.set(caller, times);
+    for (const [other, others] of this.#times) {
+      if (nowMs - others.at(-1)! < RECENT_MS) break;
+      this.#times.delete(other);
+    }
+    this.#families.set(id, family);
+    if (this.#families.size > MOST_FAMILIES) this.#families.delete(this.#families.keys().next().value!);
+  }
+
+  /** Returns the token family of one of the latest of these runs, otherwise null. */
   familyOf(id: number): string | null {
-    return this.#runs.get(id)?.family ?? null;
+    return this.#families.get(id) ?? null;
   }
 
   /** Returns the time in milliseconds until the caller may have a further run in a guest that others use; 0 if it may now. */
   waitMs(caller: string, nowMs: number): number {
-    if (this.#runs.size < MOST_OF_CALLER) return 0;
-    const recent = [...this.#runs.values()].filter((run) => run.caller === caller && nowMs - run.leftMs < RECENT_MS);
-    return recent.length < MOST_OF_CALLER ? 0 : recent.at(-MOST_OF_CALLER)!.leftMs + RECENT_MS - nowMs;
+    const times = this.#times.get(caller);
+    return times?.length === MOST_OF_CALLER ? Math.max(0, times[0]! + RECENT_MS - nowMs) : 0;
   }
 }
