@@ -49,6 +49,7 @@ export class Intake {
    */
   attach(server: Server, ofServer: Pick<ConnectionShare, "admits"> | null = null): void {
     const accept = (socket: Socket): void => {
+      this.#turns.accepted();
       this.#proxies.recordPeer(socket);
       const isAdmitted = this.#connections.admits(socket) && (ofServer === null || ofServer.admits(socket));
       if (!isAdmitted) return void socket.destroy();

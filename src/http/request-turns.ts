@@ -2,6 +2,11 @@ import { clientSite } from "../client-site.ts";
 
 /** The time in one turn of the event loop in which requests begin at once. It is enough for some fifty typical requests. */
 const BUDGET_MS = 2;
+/**
+ * The same time in a turn after a connection was accepted. libuv accepts one connection in a turn, and others may wait in the queue of the
+ * kernel, behind those of a client that opens many. So the next turn must come soon.
+ */
+const ACCEPTING_BUDGET_MS = 0.2;
 /** The most waiting requests that begin in one turn. */
 const BATCH = 64;
 
@@ -41,10 +46,18 @@ export class RequestTurns {
   #turn = NONE;
   #beganMs = -Infinity;
   #isServing = false;
+  #budgetMs = BUDGET_MS;
+  #hasAccepted = false;
 
   /** @param now returns milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+  }
+
+  /** Called for each accepted connection. */
+  accepted(): void {
+    this.#hasAccepted = true;
+    this.#budgetMs = ACCEPTING_BUDGET_MS;
   }
 
   /**
@@ -85,12 +98,18 @@ export class RequestTurns {
   #hasTime(): boolean {
     const now = this.#now();
     // Short turns count as one, so that most requests need not ask for the turn.
-    if (now - this.#beganMs < BUDGET_MS) return true;
+    if (now - this.#beganMs < this.#budgetMs) return true;
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
     if (turn === this.#turn) return false;
     this.#turn = turn;
-    this.#beganMs = now;
+    this.#begin(now);
     return true;
+  }
+
+  #begin(now: number): void {
+    this.#beganMs = now;
+    this.#budgetMs = this.#hasAccepted ? ACCEPTING_BUDGET_MS : BUDGET_MS;
+    this.#hasAccepted = false;
   }
 
   readonly #serve = (): void => {

@@ -10,6 +10,7 @@ function setUp(): {
   /** Sends a piece of bytes with requests in it. */
   sendPiece: (network: string, connection: object, names: readonly string[]) => void;
   begun: string[];
+  turns: RequestTurns;
 } {
   let nowMs = 0;
   const begun: string[] = [];
@@ -28,7 +29,7 @@ function setUp(): {
     };
     turns.parse(connection, () => network, parse);
   };
-  return { send, sendPiece, begun };
+  return { send, sendPiece, begun, turns };
 }
 
 /** Waits until all requests have begun. */
@@ -53,6 +54,29 @@ describe("requests that arrive in one turn of the event loop", () => {
     send("other", {}, "other");
     await end(begun, 101);
     assert.ok(begun.indexOf("other") <= 2, begun.slice(0, 5).join());
+  });
+
+  it("wait earlier in a turn after a connection was accepted, because the next turn accepts the next connection", async () => {
+    const { send, begun, turns } = setUp();
+    const burst = (name: string): void => {
+      for (let at = 0; at < 30; at++) send("a", {}, `${name}${at}`, 0.1);
+    };
+    turns.accepted();
+    burst("a");
+    assert.equal(begun.length, 2, "0.2 ms");
+    let turn = 0;
+    for (; begun.length < 30; turn++) {
+      turns.accepted();
+      await setImmediate();
+    }
+    assert.ok(turn >= 14, `two requests in a turn: ${turn} turns`);
+    burst("b");
+    await end(begun, 60);
+    await setImmediate();
+    await setImmediate();
+    const before = begun.length;
+    burst("c");
+    assert.ok(begun.length - before >= 20, `2 ms without a new connection: ${begun.length - before}`);
   });
 
   it("wait for one request of each other site, however many IPv6 networks a site has", async () => {
