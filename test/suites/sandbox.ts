@@ -119,6 +119,13 @@ function holdPromises(opened: () => Under): void {
     const bytes = await guest.process.tmpfsBytes();
     if (under.sandbox.facts.level === "namespaces") assert.ok(bytes >= 8 * MIB && bytes < 9 * MIB, `${bytes}`);
     else assert.equal(bytes, 0);
+    if (under.sandbox.facts.level === "namespaces") {
+      const empty = `const fs = require("node:fs"), folder = require("node:os").tmpdir();
+        for (let at = 0; at < 5_000; at++) fs.writeFileSync(folder + "/" + at, "")`;
+      assert.equal(await start(guest, empty).outcome(), "result null");
+      const grown = (await guest.process.tmpfsBytes()) - bytes;
+      assert.ok(grown > 4.5 * MIB && grown < 6 * MIB, `${grown}`);
+    }
     guest.process.kill();
     await guest.process.exited;
     assert.equal(await guest.process.tmpfsBytes(), 0);
