@@ -92,7 +92,11 @@ export async function answerMcp(call: Call, target: McpTarget): Promise<Response
 function serverFor(received: McpCall, structured: StructuredText): McpServer {
   const server = new McpServer(
     { name: "caisson", title: "caisson", version: VERSION },
-    { capabilities: { tools: {} }, instructions: instructionsFor(received), jsonSchemaValidator: NO_VALIDATOR },
+    {
+      capabilities: { tools: { listChanged: false } },
+      instructions: instructionsFor(received),
+      jsonSchemaValidator: NO_VALIDATOR,
+    },
   );
   server.server.setRequestHandler("tools/list", ({ params }) => listTools(received, params?.cursor));
   server.server.fallbackRequestHandler = async ({ method }) => {
