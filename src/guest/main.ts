@@ -1,3 +1,5 @@
+import { stat } from "node:fs";
+
 import { bytesFrame } from "../wire/frames.ts";
 import { FROM_GUEST, TO_GUEST } from "../wire/messages.ts";
 import { captureConsole } from "./console.ts";
@@ -84,8 +86,12 @@ watchFetch();
 openNetwork({ send, payer, setPendingError });
 // The socket opens later, so that the frames of these runs are dropped. See load.ts.
 if (process.argv.at(-1) === "cache") await warm();
-// Code that reads its arguments finds none.
-else process.argv.length = 2;
+else {
+  // libuv starts its threads at its first call of a file. Without a control group the service finds the threads of tasks by their number.
+  if (process.argv.at(-1) === "threads") stat(process.argv[1]!, () => {});
+  // Code that reads its arguments finds none.
+  process.argv.length = 2;
+}
 rememberBuiltIns();
 openLink({ frame: onFrame, idle: showIdle, closed: () => exitGuest(0) });
 showIdle();

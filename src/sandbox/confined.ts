@@ -99,7 +99,7 @@ export async function openConfined(
     if (kind === "memory-taker") return [];
     if (kind === "esbuild") return [program!, ...esbuildArguments(folder.esbuild())];
     const main = `${homes.files.program}/guest/main.js`;
-    return [homes.files.node, OPENSSL, ...guestArguments(main, resourcesOf(kind, limits))];
+    return [homes.files.node, OPENSSL, ...guestArguments(main, resourcesOf(kind, limits), !heldBy(cgroups).cpu)];
   };
 
   const environmentOf = (kind: GuestKind, home: GuestHome): Readonly<Record<string, string>> => {
@@ -138,7 +138,16 @@ export async function openConfined(
     const explain = (code: number): string | null => confinementFault(plan, code);
     const name = `${group}${++started}`;
     const resources = resourcesOf(kind, limits);
-    const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, name, explain, resources);
+    const guest = new GuestChild(
+      child,
+      Promise.resolve(child.pid!),
+      cgroups,
+      name,
+      explain,
+      resources,
+      false,
+      folder.stub,
+    );
     const watched = {
       disk: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),

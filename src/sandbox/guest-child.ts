@@ -3,8 +3,9 @@ import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 
-import type { Cgroup, Cgroups, ResourceLimits } from "./cgroup/cgroup.ts";
+import { type Cgroup, type Cgroups, heldBy, type ResourceLimits } from "./cgroup/cgroup.ts";
 import type { StartedGuest } from "./local-sandbox.ts";
+import { GuestNiceness } from "./niceness.ts";
 import { printedStack } from "./printed-stack.ts";
 import { processStatus, processUse, tmpfsBytesOf } from "./proc.ts";
 import type { GuestExit, GuestStatus, GuestUse, Priority } from "./sandbox.ts";
@@ -78,12 +79,15 @@ export class GuestChild implements StartedGuest {
   #wantedPriority: Priority = "high";
   #priority: Priority = "high";
   #isMoving = false;
+  /** Its share if no control group limits its CPU, otherwise null. */
+  readonly #niceness: GuestNiceness | null;
   #stderr = "";
 
   /**
    * @param explain returns the meaning of an exit code of a guest that was never sealed, or null.
    * @param limits the limits of its group, if they are not those of tasks.
    * @param hasTmpfs whether its /tmp is a tmpfs that no other process uses
+   * @param stub the file of the stub or null if the guest has the user of this process.
    */
   constructor(
     child: ChildProcess,
@@ -93,12 +97,15 @@ export class GuestChild implements StartedGuest {
     explain: (code: number) => string | null = () => null,
     limits?: ResourceLimits,
     hasTmpfs: boolean = false,
+    stub: string | null = null,
   ) {
     this.#child = child;
     this.#hasTmpfs = hasTmpfs;
     this.#explain = explain;
     this.#createCgroup = cgroups && (() => cgroups.create(name, limits));
+    this.#niceness = heldBy(cgroups).cpu ? null : new GuestNiceness(stub);
     child.once("close", () => (this.#gone = true));
+    child.once("exit", () => this.#niceness?.end());
     child.once("exit", (_, signal) => {
       if (signal !== null) this.#endOrphan();
     });
@@ -108,6 +115,7 @@ export class GuestChild implements StartedGuest {
     this.#pid = pid.then((guestPid) => (this.#knownPid = guestPid));
     this.#begun = this.#pid.then(
       (guestPid) => {
+        if (!this.#gone) this.#niceness?.begin(guestPid);
         // Under bubblewrap the child is another process. Its end also removes the namespaces, which can take 100 ms.
         if (guestPid !== child.pid && !this.#gone) void cgroups?.begin(child.pid!);
         return cgroups?.begin(guestPid);
@@ -127,6 +135,7 @@ export class GuestChild implements StartedGuest {
     // Otherwise the guest might be moved to the group of starting guests after it is moved to its own group.
     await this.#begun;
     if (this.#gone) throw new Error("the guest ended before it could be put under its limits");
+    this.#niceness?.seal();
     if (!this.#createCgroup) return;
     // If the guest ends now, `#removeCgroup` waits until the group exists. Otherwise the group would remain.
     this.#cgroup = this.#createCgroup();
@@ -134,12 +143,15 @@ export class GuestChild implements StartedGuest {
   }
 
   setPriority(priority: Priority): void {
+    this.#niceness?.setPriority(priority);
     this.#wantedPriority = priority;
     if (!this.#isMoving) void this.#applyPriority();
   }
 
   async inspect(): Promise<GuestStatus | null> {
-    return this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
+    const status = this.#knownPid === null || this.#gone ? null : processStatus(this.#knownPid);
+    if (status) this.#niceness?.observe(status);
+    return status;
   }
 
   async measure(): Promise<GuestUse | null> {

@@ -76,7 +76,7 @@ export async function openNamespaces(
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const pid = readPid(child.stdio[INFO] as Socket);
     const explain = (code: number): string | null => confinementFault(plan, code);
-    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources, true);
+    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources, true, folder.stub);
   };
 
   const nodeWall = bwrapArguments(nodeBinds, ENVIRONMENT, limits);
@@ -108,7 +108,7 @@ export async function openNamespaces(
       return { plan: taking, bytes: encodePlan(taking), args: nodeWall, resources };
     }
     const plan = guestPlan({ ...guestPolicy(libraries, resources, cgroups, abi), program: NODE });
-    const words = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, resources)];
+    const words = [NODE, ...guestArguments(`${PROGRAM}/guest/main.js`, resources, !heldBy(cgroups).cpu)];
     const args = [...bwrapArguments(nodeBinds, ENVIRONMENT, resources), ...words];
     return { plan, bytes: encodePlan(plan), args, resources };
   };

@@ -50,7 +50,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
         ? [program.file, ...esbuildArguments(program)]
         : isTaker
           ? [folder.stub]
-          : [folder.node, ...permissions(folder.program, tmp), ...guestArguments(main, own)];
+          : [folder.node, ...permissions(folder.program, tmp), ...guestArguments(main, own, !heldBy(cgroups).cpu)];
       const [shell, ...args] = underLimits(own, cgroups, program ? FRAMES_AS_STREAMS : "");
       const environment = program ? esbuildEnvironment(own) : { ...GUEST_MALLOC, TMPDIR: tmp };
       const child = spawnGuest(
@@ -69,7 +69,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
         sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, plan);
       }
       const pid = Promise.resolve(child.pid!);
-      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, undefined, own);
+      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, undefined, own, false, folder.stub);
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },

@@ -77,6 +77,7 @@ export function parseStat(stat: string, whole: string, status: string): GuestSta
     cpuMs: cpuOf(fields),
     processCpuMs: cpuOf(fieldsOf(whole)),
     threads,
+    niceness: Number(fields[16]),
     memoryBytes: resident + bytesOf(status, PAGE_TABLES) + bytesOf(status, SWAPPED) + threads * KERNEL_STACK_BYTES,
   };
 }

@@ -1,5 +1,6 @@
 import { type Cgroups, heldBy } from "./cgroup/cgroup.ts";
 import type { GuestResources } from "./local-sandbox.ts";
+import { GUEST_NICENESS } from "./niceness.ts";
 import type { RlimitName } from "./plan/guest-plan.ts";
 
 /**
@@ -7,8 +8,6 @@ import type { RlimitName } from "./plan/guest-plan.ts";
  * 600 MiB.
  */
 const DATA_HEADROOM_BYTES = 640 * 2 ** 20;
-/** The niceness of guests if no control group gives them less CPU than the service. */
-const NICENESS = 5;
 
 /** The maximum number of pending signals. A guest can send signals only to itself. */
 const PENDING_SIGNALS = 64;
@@ -35,7 +34,7 @@ export function guestLimits(
   };
   return {
     rlimits: held.memory ? rlimits : { ...rlimits, data: limits.memoryBytes + DATA_HEADROOM_BYTES },
-    ...(held.cpu ? {} : { niceness: NICENESS }),
+    ...(held.cpu ? {} : { niceness: GUEST_NICENESS }),
   };
 }
 
@@ -51,6 +50,6 @@ export function underLimits(limits: GuestResources, cgroups: Cgroups | null, red
   const held = heldBy(cgroups);
   if (!held.memory) values["d"] = Math.ceil((limits.memoryBytes + DATA_HEADROOM_BYTES) / 1_024);
   const steps = Object.entries(values).map(([letter, value]) => `ulimit -${letter} ${value}`);
-  const execute = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${NICENESS} "$0" "$@"`;
+  const execute = held.cpu ? 'exec "$0" "$@"' : `exec nice -n ${GUEST_NICENESS} "$0" "$@"`;
   return ["/bin/sh", "-c", `${steps.join(" && ")} && ${execute} ${redirections}`.trimEnd()];
 }

@@ -60,7 +60,10 @@ export interface GuestHandle {
    * @throws {Error} if a limit cannot be set.
    */
   seal(): Promise<void>;
-  /** Sets the guest's share of CPU, if a control group limits CPU. Never fails: if it cannot be set, it stays the same. */
+  /**
+   * Sets the guest's share of CPU. Never fails: if it cannot be set, it stays the same. Without a control group for CPU, `busy` and `low`
+   * are the same, and a guest that computes for long at one of them stays slow (`niceness.ts`).
+   */
   setPriority(priority: Priority): void;
   /** Returns what the kernel reports about the process, or null if the process has ended. */
   inspect(): Promise<GuestStatus | null>;
@@ -114,6 +117,8 @@ export interface GuestStatus {
   readonly cpuMs: number;
   /** User and system time of all threads, including ended threads. */
   readonly processCpuMs: number;
+  /** The niceness of the main thread. */
+  readonly niceness: number;
   /** The number of threads of the whole process. */
   readonly threads: number;
   /** The memory of the whole process. */

@@ -23,6 +23,7 @@ export const IDLE: GuestStatus = {
   title: "",
   cpuMs: 0,
   processCpuMs: 0,
+  niceness: 10,
   threads: 7,
   memoryBytes: 40 * MIB,
 };

@@ -16,10 +16,18 @@ function stat(title: string, state: string): string {
 
 const STATUS = "Name:\tnode\nVmPTE:\t    100 kB\nVmSwap:\t     20 kB\nThreads:\t20\n";
 
-it("parseStat reads user and system time, threads and memory from their fields", () => {
-  // Fields 14 and 15 in ticks of 10 ms, field 20, field 24 in pages of 4 KiB.
+it("parseStat reads user and system time, niceness, threads and memory from their fields", () => {
+  // Fields 14 and 15 in ticks of 10 ms, fields 19 and 20, field 24 in pages of 4 KiB.
   const memoryBytes = 24 * 4_096 + 100 * 1_024 + 20 * 1_024 + 20 * 16_384;
-  const expected = { pid: 17, title: "node", state: "S", cpuMs: (14 + 15) * 10, threads: 20, memoryBytes };
+  const expected = {
+    pid: 17,
+    title: "node",
+    state: "S",
+    cpuMs: (14 + 15) * 10,
+    niceness: 19,
+    threads: 20,
+    memoryBytes,
+  };
   const whole = stat("node", "S").replace(" 14 15 ", " 140 150 ");
   assert.deepEqual(parseStat(stat("node", "S"), whole, STATUS), { ...expected, processCpuMs: (140 + 150) * 10 });
 });

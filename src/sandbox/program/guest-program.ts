@@ -17,15 +17,19 @@ const MAX_SEMI_SPACE_MIB = 16;
  */
 const TRACE = "--trace-sigint";
 
-/** Returns Node's arguments for a guest, which are the same at all isolation levels. */
-export function guestArguments(program: string, limits: GuestResources): string[] {
+/**
+ * Returns Node's arguments for a guest, which are the same at all isolation levels.
+ *
+ * @param startsThreads whether it starts all its threads before it is sealed. The later threads are then those of tasks.
+ */
+export function guestArguments(program: string, limits: GuestResources, startsThreads: boolean = false): string[] {
   const memoryMiB = limits.memoryBytes / 2 ** 20;
   const semiSpaceMiB = Math.min(Math.max(Math.floor(memoryMiB * SEMI_SPACE_SHARE), 1), MAX_SEMI_SPACE_MIB);
   const heapMiB = Math.floor(memoryMiB * HEAP_SHARE);
   const heap = [`--max-old-space-size=${heapMiB}`, `--max-semi-space-size=${semiSpaceMiB}`];
   const engine = ["--no-addons", "--v8-pool-size=1", TRACE, ...heap];
   const programArgs = [limits.resultBytes, limits.logs.bytes, limits.logs.linesPerSecond, heapMiB * 2 ** 20];
-  return [...engine, program, ...programArgs.map(String)];
+  return [...engine, program, ...programArgs.map(String), ...(startsThreads ? ["threads"] : [])];
 }
 
 /** Describes how memory, threads and CPU are limited, for operators. */
