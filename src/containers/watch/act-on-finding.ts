@@ -8,7 +8,7 @@ import type { MonitorLimits } from "./judges.ts";
 import { windowMs } from "./limit-check.ts";
 
 /**
- * Ends a guest, or replaces it after its runs if it has only grown.
+ * Ends a guest, or replaces it after its runs if it has only grown, or keeps a low share.
  *
  * @param status what the kernel reports of the guest. A task can forge its title.
  */
@@ -18,7 +18,7 @@ export async function actOnFinding(
   status: BlockedStatus,
   limits: MonitorLimits,
 ): Promise<void> {
-  if (finding === "grown") return guest.retireWhenPossible();
+  if (finding === "grown" || finding === "slowed") return guest.retireWhenPossible();
   if (finding === "blocked") return await endBlocked(guest, status, limits);
   const culprit = guest.inFlight.only;
   const restarted = new Problem("container_restarted", `the container used more than its ${finding}`);

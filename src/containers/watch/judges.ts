@@ -3,8 +3,9 @@ import { CpuHogs, type HogState } from "./cpu-hogs.ts";
 import { type Finding, gravest } from "./findings.ts";
 import { LimitCheck, type LimitState } from "./limit-check.ts";
 import type { DueSample } from "./sampling-order.ts";
+import { keepsLowShare } from "./slowed.ts";
 import type { StallState } from "./stall-state.ts";
-import { type GuestFacts, NEVER_DUE, type ResourceLimits, type UsageSample } from "./usage-sample.ts";
+import type { GuestFacts, ResourceLimits, UsageSample } from "./usage-sample.ts";
 
 export interface MonitorLimits extends ResourceLimits, BlockLimits {}
 
@@ -34,20 +35,17 @@ export class Judges {
   readonly #limits: LimitCheck;
   readonly #blocks: BlockDetector;
   readonly #hogs: CpuHogs;
-  readonly #hasPriorities: boolean;
 
   constructor(limits: MonitorLimits) {
     this.#limits = new LimitCheck(limits);
     this.#blocks = new BlockDetector(limits);
     this.#hogs = new CpuHogs(limits.cpuCores);
-    // Without a control group for the processor the service cannot give a hog a lower share.
-    this.#hasPriorities = limits.held.cpu;
   }
 
   /** @returns null if no judge needs a sample now. */
   due({ limits, hog, stall }: GuestStates, guest: GuestFacts, leastMs: number, nowMs: number): DueJudges | null {
     const limitsMs = this.#limits.dueMs(limits, guest, leastMs);
-    const hogsMs = this.#hasPriorities ? this.#hogs.dueMs(hog, guest) : NEVER_DUE;
+    const hogsMs = this.#hogs.dueMs(hog, guest);
     const stallMs = this.#blocks.dueMs(stall, guest);
     const dueMs = Math.min(limitsMs, hogsMs, stallMs);
     if (dueMs > nowMs) return null;
@@ -78,7 +76,7 @@ export class Judges {
     if (forLimits && limits) {
       const checked = this.#limits.afterSample(limits, sample, guest.warm);
       limits = checked.state;
-      found.push(checked.finding);
+      found.push(checked.finding, keepsLowShare(sample, guest) ? "slowed" : null);
     }
     if (forHogs) hog = this.#hogs.afterSample(hog, sample, guest.priority);
     // The guest may have answered while the kernel collected the figures.

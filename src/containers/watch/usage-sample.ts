@@ -17,6 +17,8 @@ export const NEVER_DUE: number = Number.POSITIVE_INFINITY;
 export interface GuestFacts {
   readonly inFlight: { readonly size: number };
   readonly runs: number;
+  /** When it received its first run; infinite before. */
+  readonly begunMs: number;
   readonly warm: boolean;
   readonly priority: Priority;
   readonly heartbeat: { readonly pingedMs: number | null };

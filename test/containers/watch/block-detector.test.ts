@@ -22,7 +22,7 @@ function stateAfter(detector: BlockDetector, samples: readonly Look[], turnMs = 
 
 function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
   return {
-    ...{ inFlight: { size: 1 }, runs: 1, warm: true, priority: "low", heartbeat: { pingedMs: PINGED_MS } },
+    ...{ inFlight: { size: 1 }, runs: 1, begunMs: 0, warm: true, priority: "low", heartbeat: { pingedMs: PINGED_MS } },
     ...figures,
   };
 }

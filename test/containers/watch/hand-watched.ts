@@ -32,6 +32,7 @@ export class HandGuest {
     get: () => null,
   };
   runs = 1;
+  begunMs = 0;
   warm = true;
   ended = false;
   retired = false;
@@ -53,6 +54,10 @@ export class HandGuest {
   }
 
   retire(): void {
+    this.retired = true;
+  }
+
+  retireWhenPossible(): void {
     this.retired = true;
   }
 

@@ -10,7 +10,14 @@ const PINGED_MS = 10_000;
 
 function facts(figures: Partial<GuestFacts> = {}): GuestFacts {
   return {
-    ...{ inFlight: { size: 1 }, runs: 1, warm: true, priority: "normal", heartbeat: { pingedMs: PINGED_MS } },
+    ...{
+      inFlight: { size: 1 },
+      runs: 1,
+      begunMs: 0,
+      warm: true,
+      priority: "normal",
+      heartbeat: { pingedMs: PINGED_MS },
+    },
     ...figures,
   };
 }
@@ -27,6 +34,7 @@ it("the gravest finding is a limit, then a block, then growth", () => {
   const table = [
     { found: [], is: null },
     { found: [null, null], is: null },
+    { found: ["slowed", "grown"], is: "grown" },
     { found: ["grown", "blocked"], is: "blocked" },
     { found: ["blocked", "processors"], is: "processors" },
     { found: ["processors", "threads"], is: "threads" },
@@ -57,10 +65,10 @@ describe("the judges of a guest", () => {
     assert.equal(judges.due(states, idle, 0, 90_000), null);
   });
 
-  it("look for hogs only where a priority can be set", () => {
+  it("look for hogs also without a control group for the processor", () => {
     const busy = facts({ heartbeat: { pingedMs: null } });
-    assert.equal(new Judges(HELD).due(NO_STATES, busy, 0, 20_000)!.forHogs, true);
-    assert.equal(new Judges(UNHELD).due(NO_STATES, busy, 0, 20_000)!.forHogs, false);
+    for (const limits of [HELD, UNHELD])
+      assert.equal(new Judges(limits).due(NO_STATES, busy, 0, 20_000)!.forHogs, true);
   });
 
   it("request no sample for hogs of a guest that owes an answer, and use the block detector's sample for them", () => {
@@ -82,4 +90,32 @@ describe("the judges of a guest", () => {
     const answered = facts({ heartbeat: { pingedMs: null } });
     assert.equal(judges.afterSample(NO_STATES, due, sampleAt(PINGED_MS + 100), answered).states.stall, null);
   });
+});
+
+describe("a guest with the highest niceness", () => {
+  const BEGUN_MS = 5_000;
+  const table: readonly {
+    title: string;
+    niceness?: number;
+    afterMs?: number;
+    figures?: Partial<GuestFacts>;
+    is: string | null;
+  }[] = [
+    { title: "is replaced when it rests", is: "slowed" },
+    { title: "stays until a minute after its first run", afterMs: 59_999, is: null },
+    { title: "stays while it keeps using the processor", figures: { priority: "busy" }, is: null },
+    { title: "stays while it owes an answer", figures: { heartbeat: { pingedMs: PINGED_MS } }, is: null },
+    { title: "stays if it has had no run", figures: { begunMs: Infinity }, is: null },
+    { title: "is meant: a guest with another niceness stays", niceness: 10, is: null },
+  ];
+  for (const { title, niceness = 19, afterMs = 60_000, figures = {}, is } of table) {
+    it(title, () => {
+      const judges = new Judges(UNHELD);
+      const guest = facts({ begunMs: BEGUN_MS, heartbeat: { pingedMs: null }, ...figures });
+      const atMs = BEGUN_MS + afterMs;
+      const due = judges.due(NO_STATES, guest, 0, atMs)!;
+      const states = judges.afterRequest(NO_STATES, due, 1, atMs);
+      assert.equal(judges.afterSample(states, due, sampleAt(atMs, { niceness }), guest).finding, is);
+    });
+  }
 });

@@ -9,7 +9,14 @@ const CPU_UNHELD: ResourceLimits = { ...HELD, held: { memory: true, cpu: false }
 const FIRST: LimitState = { askedMs: 10_000, runs: 1, firstBytes: 40 * MIB, window: null };
 
 function facts(runs: number, inFlight: number): GuestFacts {
-  return { inFlight: { size: inFlight }, runs, warm: true, priority: "normal", heartbeat: { pingedMs: null } };
+  return {
+    inFlight: { size: inFlight },
+    runs,
+    begunMs: 0,
+    warm: true,
+    priority: "normal",
+    heartbeat: { pingedMs: null },
+  };
 }
 
 describe("the next check of a guest's limits", () => {
