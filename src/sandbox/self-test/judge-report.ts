@@ -205,7 +205,7 @@ function unheldCpu(found: string): Check {
     layer: "processor",
     tried: "its control group",
     outcome: "weak",
-    found: `${found}; the service ends a guest that uses more for a long time`,
+    found: `${found}; guests have a high niceness, and the service ends a guest that uses more for a long time`,
   };
 }
 
