@@ -35,6 +35,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "doctor",
     "backup",
     "tokens",
+    "tasks",
     "limits",
     "http",
     "data-folder",

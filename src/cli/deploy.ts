@@ -1,7 +1,8 @@
 import { Command } from "commander";
 
 import type { Caisson } from "../../client/src/index.ts";
-import { actionOf, apply, type Applied } from "./deploy/apply.ts";
+import { apply, type Applied } from "./deploy/apply.ts";
+import { check } from "./deploy/check.ts";
 import { plan, type Step } from "./deploy/plan.ts";
 import { readProject, TASKS_FOLDER } from "./deploy/project.ts";
 import { stepText } from "./deploy/show.ts";
@@ -26,7 +27,7 @@ export function deployCommand(): Command {
       "put the tasks of a folder into its container: caisson.json names the container, tasks/*.ts are the tasks",
     )
     .argument("[folder]", "the folder of caisson.json", ".")
-    .option("--dry-run", "print what would change, and change nothing")
+    .option("--dry-run", "print what would change, check the settings and the code, and change nothing")
     .option("--prune", "delete the tasks of the container that have no file")
     .option("--secrets", "set the secrets again, also of tasks with the same code")
     .option("--bundle", "bundle each task with its imports, by the esbuild of its project");
@@ -49,7 +50,11 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   if (!json) for (const step of steps) process.stdout.write(stepText(step));
   if (!json) for (const name of others) process.stdout.write(otherText(name, flags.prune === true));
   if (!json) for (const step of steps) sayUncompared(step);
-  if (flags.dryRun) return end(json, container, [...steps.map(planned), ...(flags.prune ? others.map(deleted) : [])]);
+  if (flags.dryRun) {
+    const checked = await check(caisson, container, steps);
+    process.exitCode = checked.exitCode;
+    return end(json, container, [...checked.applied, ...(flags.prune ? others.map(deleted) : [])]);
+  }
   const { applied, exitCode } = await apply({ caisson, url: target.url }, container, steps);
   const gone = flags.prune ? await prune(caisson, container, others) : [];
   process.exitCode = exitCode;
@@ -83,15 +88,6 @@ async function prune({ tasks }: Caisson, container: string, names: readonly stri
     say(`${name}: deleted`);
   }
   return names.map(deleted);
-}
-
-function planned(step: Step): Applied {
-  return {
-    name: step.wanted.name,
-    action: actionOf(step),
-    changes: step.changes,
-    version: step.present?.version ?? null,
-  };
 }
 
 function deleted(name: string): Applied {

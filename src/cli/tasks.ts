@@ -4,6 +4,7 @@ import { Command } from "commander";
 
 import type { Task, TaskPage, TaskVersion } from "../../client/src/index.ts";
 import { apply } from "./deploy/apply.ts";
+import { check } from "./deploy/check.ts";
 import { plan } from "./deploy/plan.ts";
 import { stepText } from "./deploy/show.ts";
 import { readWanted } from "./deploy/wanted.ts";
@@ -143,7 +144,7 @@ function deployCommand(): Command {
     .option("--description <text>", "a text for readers")
     .option("--expires <duration>", "how long the task lives, such as 90d")
     .option("--bundle", "bundle the file with its imports, by the esbuild of its project")
-    .option("--dry-run", "print what would change, and change nothing");
+    .option("--dry-run", "print what would change, check the settings and the code, and change nothing");
   const examples = [
     "tasks deploy acme hook.ts --public",
     "tasks deploy acme src/index.ts --name hook --bundle --dry-run",
@@ -165,7 +166,10 @@ function deployCommand(): Command {
     const steps = await plan(caisson, container, wanted, { secrets: true, environment: process.env });
     if (!json) process.stdout.write(stepText(steps[0]!));
     if (flags.dryRun) {
-      if (json) process.stdout.write(`${printableJson({ changes: steps[0]!.changes })}\n`);
+      const { applied, exitCode } = await check(caisson, container, steps);
+      process.exitCode = exitCode;
+      const { changes, error } = applied[0]!;
+      if (json) process.stdout.write(`${printableJson({ changes, error })}\n`);
       return json ? undefined : say("nothing was changed: --dry-run");
     }
     const { applied, exitCode } = await apply({ caisson, url: target.url }, container, steps);

@@ -100,6 +100,41 @@ describe("caisson deploy", () => {
     assert.equal((await service.request("GET", "/api/tasks/acme/hook")).status, 404);
   });
 
+  it("reports with --dry-run the faults of settings and code that the deployment would report, and changes nothing", async () => {
+    const tasks = { bad: { timeout: 5, limits: { minutes: 5 } }, good: { timeout: "5s", public: true, net: false } };
+    await write("dry/caisson.json", JSON.stringify({ container: "dry", tasks }));
+    await write("dry/tasks/bad.js", "module.exports = () => 1;\n");
+    await write("dry/tasks/good.ts", 'import { one } from "./lib/one.ts";\nexport default (a: number) => one + a;\n');
+    await write("dry/tasks/lib/one.ts", "export const one: number = 1;\n");
+    await write("dry/tasks/open.ts", "export default (c: object) => {\n");
+    const { code, stdout, stderr } = await caisson(["deploy", "dry", "--dry-run"]);
+    assert.equal(code, 2);
+    assert.match(stdout, /^\+ good {2}new/m);
+    assert.match(stderr, /bad \(dry\/tasks\/bad\.js\) cannot be deployed:\n.*request_invalid: .* 2 faults/);
+    assert.match(stderr, /^caisson: {5}timeout must be /m);
+    assert.match(stderr, /^caisson: {5}limits\.minutes belongs in /m);
+    assert.match(stderr, /open \(dry\/tasks\/open\.ts\) cannot be deployed:\n.*code_syntax: .*\n?/);
+    assert.doesNotMatch(stderr, /good \(/);
+    const json = await caisson(["deploy", "dry", "--dry-run", "--json"]);
+    const { tasks: planned } = JSON.parse(json.stdout) as { tasks: { name: string; error?: { code: string } }[] };
+    assert.deepEqual(
+      planned.map(({ name, error }) => [name, error?.code]),
+      [
+        ["bad", "request_invalid"],
+        ["good", undefined],
+        ["open", "code_syntax"],
+      ],
+    );
+    assert.equal((await service.request("GET", "/api/tasks/dry/good")).status, 404);
+    const one = await caisson(["tasks", "deploy", "dry", "dry/tasks/open.ts", "--dry-run"]);
+    assert.equal(one.code, 2);
+    assert.match(one.stderr, /code_syntax/);
+    const real = await caisson(["deploy", "dry"]);
+    for (const fault of [/request_invalid: .* 2 faults.*$/m, /code_syntax: .*$/m]) {
+      assert.equal(fault.exec(stderr)?.[0], fault.exec(real.stderr)?.[0]);
+    }
+  });
+
   it("puts the tasks of the folder with their modules and settings, and then finds nothing to do", async () => {
     const { code, stderr } = await caisson(["deploy"]);
     assert.equal(code, 0, stderr);

@@ -10,7 +10,7 @@ export interface Applied {
   readonly name: string;
   readonly action: "create" | "change" | "keep" | "delete";
   readonly changes: readonly string[];
-  /** The version in force; null if nothing was done, or if it failed. */
+  /** The version in force; null if there is none, or if the deployment failed. */
   readonly version: number | null;
   readonly error?: { readonly code: string; readonly detail: string };
 }
@@ -54,7 +54,7 @@ export async function apply(
 }
 
 /** Returns the error, with what to do about an import whose file is not sent. */
-function explained(error: unknown, { source }: Step["wanted"]): unknown {
+export function explained(error: unknown, { source }: Step["wanted"]): unknown {
   if (!(error instanceof CaissonError)) return error;
   const hint = unsentHint(error.detail, source.unsent);
   if (hint === null) return error;
