@@ -62,10 +62,10 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   sayNext(container, applied);
 }
 
-/** The service shows no secrets, so a secret that the file names since the latest deployment is not a change. */
+/** The service shows only the names of secrets, so another value is not a change. */
 function sayUncompared({ wanted: { name, settings }, changes }: Step): void {
   if (settings.secrets.length === 0 || changes.includes("secrets")) return;
-  say(`${name}: the secrets ${settings.secrets.join(", ")} are not compared; --secrets sets them again`);
+  say(`${name}: the values of the secrets ${settings.secrets.join(", ")} are not compared; --secrets sets them again`);
 }
 
 async function othersIn({ tasks }: Caisson, container: string, steps: readonly Step[]): Promise<string[]> {

@@ -215,7 +215,23 @@ describe("caisson deploy", () => {
     assert.equal((await caisson(["run", "--task", "pay"])).stdout, "6\n");
     const again = await caisson(["deploy", "secret"]);
     assert.match(again.stdout, /^= pay {2}version 1, unchanged$/m);
-    assert.match(again.stderr, /pay: the secrets PAY_KEY are not compared; --secrets sets them again/);
+    assert.match(again.stderr, /pay: the values of the secrets PAY_KEY are not compared; --secrets sets them again/);
+  });
+
+  it("sets the secrets of a task whose file names a further one, and names the variable that is not set", async () => {
+    const tasks = { pay: { secrets: ["PAY_KEY", "SHOP_KEY"] } };
+    await write("secret/caisson.json", JSON.stringify({ container: "acme", tasks }));
+    for (const dry of [[], ["--dry-run"]]) {
+      const missing = await caisson(["deploy", "secret", ...dry], { PAY_KEY: "s3cr3t" });
+      assert.equal(missing.code, 2);
+      assert.match(missing.stderr, /these environment variables with secrets are not set: SHOP_KEY/);
+    }
+    const { code, stdout, stderr } = await caisson(["deploy", "secret"], { PAY_KEY: "s3cr3t", SHOP_KEY: "other" });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^~ pay {2}version 1 .*\n {4}secrets: PAY_KEY, SHOP_KEY$/m);
+    const task = (await service.request("GET", "/api/tasks/acme/pay")).json() as { secretNames: string[] };
+    assert.deepEqual(task.secretNames.toSorted(), ["PAY_KEY", "SHOP_KEY"]);
+    assert.match((await caisson(["deploy", "secret"])).stdout, /^= pay {2}version \d, unchanged$/m);
   });
 
   it("reports every fault of caisson.json at once", async () => {

@@ -76,7 +76,7 @@ function stepFor(wanted: Wanted, present: Task | null, { secrets: again, environ
     ...(isOther ? ["code"] : []),
     ...members.map(([name]) => name).filter((name) => name !== "expiresIn"),
   ];
-  const setsSecrets = settings.secrets.length > 0 && (isOther || again);
+  const setsSecrets = settings.secrets.length > 0 && (isOther || again || lacksSecret(present, settings.secrets));
   if (setsSecrets) changes.push("secrets");
   const request = {
     ...Object.fromEntries(members),
@@ -86,6 +86,11 @@ function stepFor(wanted: Wanted, present: Task | null, { secrets: again, environ
     }),
   } as TaskRequest;
   return { wanted, present, changes, request };
+}
+
+/** Whether the stored task lacks a secret of the file. The service shows the names of secrets, and no values. */
+function lacksSecret({ secretNames }: Task, wanted: readonly string[]): boolean {
+  return secretNames != null && wanted.some((name) => !secretNames.includes(name));
 }
 
 function hasCode(present: Task, { code, modules, typescript }: Source): boolean {
