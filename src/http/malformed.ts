@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 
 import { Problem } from "../errors.ts";
 import { VERSION_HEADERS } from "./headers.ts";
+import { headerHint, type ParserError } from "./malformed-header.ts";
 import { problemAnswer } from "./problem.ts";
 
 export const MAX_HEADER_BYTES: number = 16 * 2 ** 10;
@@ -55,13 +56,14 @@ export class MalformedRequests {
   }
 
   /** @param error from Node's `clientError` event: an error of the parser, a timeout, or an error of the connection. */
-  refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  refuse(error: ParserError, socket: Duplex): void {
     if (!socket.writable || !isProtocolError(error)) return void socket.destroy();
     // The parser reports an error again for each chunk after the first malformed chunk.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     const [status, reason, detail] = malformed(error.code);
-    const problem = new Problem("request_invalid", detail, { status });
+    const hint = headerHint(error);
+    const problem = new Problem("request_invalid", detail, { status, ...(hint !== null && { hint }) });
     this.#afterAnswers(socket, (broken) => {
       if (broken?.headersSent) close(socket);
       else answerRaw(socket, reason, problem);
