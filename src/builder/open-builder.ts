@@ -136,15 +136,21 @@ function wholeOf(bytes: Buffer): Whole {
   throw new Problem(code, shown(detail), better === null ? {} : { hint: better });
 }
 
-/** Returns the hint for a package that the registry does not have, and whose name resembles one that is imported often; or null. */
-function misspelt(detail: string): string | null {
-  const name = /^the package (\S{1,214}) does not exist at the registry$/.exec(detail)?.[1];
+/**
+ * Returns the hint for a package that the registry does not have, or has without a version, and whose name resembles one that is
+ * imported often; or null.
+ */
+export function misspelt(detail: string): string | null {
+  const [, absent, empty] = ABSENT.exec(detail) ?? [];
+  const name = absent ?? empty;
   if (name === undefined) return null;
   const lower = lowerCaseOf(name);
   if (lower !== null) return `npm has names in lower case; did you mean ${lower}?`;
   const near = popularNear(name);
   return near === null ? null : `Did you mean ${near}?`;
 }
+
+const ABSENT = /^(?:the package (\S{1,214}) does not exist at the registry$|no version of (\S{1,214}) is ")/;
 
 /** Splits what follows the head of transformed texts. @throws {Problem} if it has another length. */
 function textsOf(lengths: readonly number[], rest: Buffer): string[] {
