@@ -2,7 +2,7 @@ import { isBuiltin } from "node:module";
 
 import semver from "semver";
 
-import { lowerCaseOf } from "./wire/popular-packages.ts";
+import { lowerCaseOf, popularNear } from "./wire/popular-packages.ts";
 
 /** What an import such as `npm:@acme/tools@^2/parse` names. */
 export interface NpmSpecifier {
@@ -112,9 +112,22 @@ export function readPermit(text: string): Permit | null {
   return isPackageName(name) && isRange(range) ? { name, isScope: false, range } : null;
 }
 
-/** Returns the name in lower case that a permit with capital letters probably means, or null. */
-export function lowerCaseMeant(text: string): string | null {
-  return lowerCaseOf(readPermit(text)?.name ?? "");
+/** Returns the question about a permit whose name probably is a misspelling of a popular package, or null. A stranger may own that name. */
+export function misspeltPermit(text: string): string | null {
+  const { name = "", isScope = false } = readPermit(text) ?? {};
+  if (isScope) return null;
+  const lower = lowerCaseOf(name);
+  if (lower !== null) return `npm has names in lower case; did you mean ${lower}?`;
+  const near = popularNear(name);
+  return near === null ? null : `${name} is not ${near}; did you mean ${near}?`;
+}
+
+/** The policies of `--npm` that an entry of a list may mean. A package of one of these names is permitted with a range, as `all@*`. */
+const POLICIES: Readonly<Record<string, string>> = { any: "any", all: "any", "*": "any", every: "any", none: "none" };
+
+/** Returns the policy of `--npm` that an entry of a list means, or null. */
+export function policyMeant(text: string): string | null {
+  return Object.hasOwn(POLICIES, text) ? POLICIES[text]! : null;
 }
 
 function isSubpath(text: string): boolean {

@@ -1,7 +1,8 @@
 import { Command } from "commander";
 
 import type { BuiltPackages, Packages, PermittedPackages } from "../../client/src/index.ts";
-import { lowerCaseMeant } from "../package-names.ts";
+import { misspeltPermit, policyMeant } from "../package-names.ts";
+import { UsageError } from "./exits.ts";
 import { gather } from "./gather.ts";
 import { entriesOf, packagesOf } from "./package-flags.ts";
 import { say } from "./print/say.ts";
@@ -81,12 +82,17 @@ function addCommand(): Command {
   const examples = ["packages add zod lodash@4", "packages add '@acme/*'"];
   return remote(command, examples, async ({ caisson, print, json }, ...texts) => {
     let list: PermittedPackages | null = null;
-    for (const entry of entriesOf(wordsOf(texts))) list = await caisson.packages.allow(entry);
+    const entries = entriesOf(wordsOf(texts));
+    const policy = entries.find((entry) => policyMeant(entry) !== null);
+    if (policy !== undefined)
+      throw new UsageError(
+        `${policy} is no package: did you mean the setting --npm ${policyMeant(policy)} of the service? ${policy}@* is the package of this name`,
+      );
+    for (const entry of entries) list = await caisson.packages.allow(entry);
     print(list!, () => policyText(list!));
-    for (const entry of entriesOf(wordsOf(texts))) {
-      const meant = lowerCaseMeant(entry);
-      if (meant !== null && !json)
-        say(`npm has names in lower case; did you mean ${meant}? caisson packages remove ${entry} removes this entry`);
+    for (const entry of entries) {
+      const question = misspeltPermit(entry);
+      if (question !== null && !json) say(`${question} caisson packages remove ${entry} removes this entry`);
     }
     if (list!.npm !== "listed" && !json) say(`the list is not in use: the service has --npm ${list!.npm}`);
   });

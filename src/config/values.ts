@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import path from "node:path";
 
-import { BAD_PERMIT, readPermit } from "../package-names.ts";
+import { BAD_PERMIT, policyMeant, readPermit } from "../package-names.ts";
 import { formatSize, parseDuration, parseSize } from "../units.ts";
 
 /** The maximum number of runs by window. An absent window has no limit. */
@@ -171,6 +171,13 @@ const MAX_PERMITS = 1_000;
 /** Parses a list of packages: `zod`, `lodash@4` and `@acme/*`. */
 export function permits(texts: readonly string[]): string[] {
   const list = [...new Set(texts.flatMap((input) => input.split(",")).map((input) => input.trim()))];
+  const policy = list.find((each) => policyMeant(each) !== null);
+  if (policy !== undefined) {
+    const packageText = policy === "*" ? "" : `; ${policy}@* is the package of this name`;
+    throw new TypeError(
+      `${JSON.stringify(policy)} is no package: did you mean --npm ${policyMeant(policy)}?${packageText}`,
+    );
+  }
   const wrong = list.find((each) => readPermit(each) === null);
   if (wrong !== undefined) {
     const several = /\S\s+\S/.test(wrong) ? "; write a comma between two packages" : "";

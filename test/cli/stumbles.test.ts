@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 
 import { entriesOf } from "../../src/cli/package-flags.ts";
 import { permits } from "../../src/config/values.ts";
+import { misspeltPermit } from "../../src/package-names.ts";
 import { containerRecord, limitRecord } from "../contract/record.ts";
 import { NO_WALL, type Service, shareService } from "../contract/service.ts";
 import { whyNoUser } from "../contract/user.ts";
@@ -500,5 +501,20 @@ describe("a list of packages", () => {
     assert.throws(() => entriesOf(["lodash", "4"]), /"4" is a version; did you mean lodash@4\?/);
     assert.deepEqual(entriesOf(["lodash@4", "zod,@acme/*"]), ["lodash@4", "zod", "@acme/*"]);
     assert.throws(() => permits(["lodash zod"]), /"lodash zod" is no package: .*; write a comma between two packages$/);
+  });
+
+  it("names the policy that an entry means", () => {
+    assert.throws(
+      () => permits(["zod", "all"]),
+      /^TypeError: "all" is no package: did you mean --npm any\?; all@\* is the package of this name$/,
+    );
+    assert.throws(() => permits(["*"]), /"\*" is no package: did you mean --npm any\?$/);
+    assert.deepEqual(permits(["all@*", "async"]), ["all@*", "async"]);
+  });
+
+  it("asks about a name that probably is a misspelling of a popular package", () => {
+    assert.equal(misspeltPermit("lodahs@4"), "lodahs is not lodash; did you mean lodash?");
+    assert.equal(misspeltPermit("Zod@4"), "npm has names in lower case; did you mean zod?");
+    for (const right of ["lodash@4", "zod", "@lodahs/*", "left-pad"]) assert.equal(misspeltPermit(right), null, right);
   });
 });

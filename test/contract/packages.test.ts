@@ -641,6 +641,15 @@ describe("the list of packages", () => {
         "caisson: npm has names in lower case; did you mean zod? caisson packages remove Zod@4 removes this entry\n",
       );
       assert.equal((await caisson("packages", "remove", "Zod@4")).code, 0);
+      const misspelt = await caisson("packages", "add", "lodahs");
+      assert.equal(
+        misspelt.stderr,
+        "caisson: lodahs is not lodash; did you mean lodash? caisson packages remove lodahs removes this entry\n",
+      );
+      assert.equal((await caisson("packages", "remove", "lodahs")).code, 0);
+      const all = await caisson("packages", "add", "all");
+      assert.equal(all.code, 2);
+      assert.match(all.stderr, /all is no package: did you mean the setting --npm any of the service\?/);
       assert.equal((await caisson("packages", "add", "../x")).code, 2);
     } finally {
       await rm(folder, { recursive: true });
