@@ -3,7 +3,7 @@ import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { absentReads } from "./absent-reads.ts";
 import type { Emptied } from "./emptied.ts";
 import type { MemberRead } from "./member-reads.ts";
-import { type RunValue, runValue } from "./run-values.ts";
+import { nearOwn, type RunValue, runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
 
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
@@ -39,7 +39,7 @@ export function absentHint(text: string, { code, error, at }: FaultMessage, run:
     const absent = absentReads(text, run);
     if (absent.length === 0) return undefined;
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
-    const cause = causeOf(error, absent, line, text);
+    const cause = causeOf(error, absent, line, text, run);
     const found = cause && elsewhere(cause, run);
     if (found) return elsewhereText(cause.source, cause.name, found.part, found.name);
     // Another hint names the members that a context has.
@@ -55,6 +55,7 @@ function causeOf(
   absent: readonly MemberRead[],
   line: string,
   text: string,
+  run: Run,
 ): MemberRead | undefined {
   const member = OF_UNDEFINED.exec(message)?.[1];
   if (member !== undefined) return absent.find((read) => readsMember(line === "" ? text : line, read, member));
@@ -64,7 +65,7 @@ function causeOf(
   if (OF_LANGUAGE.test(message)) return undefined;
   const named = absent.find(({ source, name }) => isNamed(told, source, name));
   if (named) return named;
-  if (REFUSED.test(told)) return absent.find(isOfAccess);
+  if (REFUSED.test(told)) return credentialOf(absent, run) ?? undefined;
   if (!OF_VALUE.test(told)) return undefined;
   const untested = absent.filter(({ isTested }) => !isTested);
   const inLine = untested.find((read) => hasWord(line, read.name) || hasWord(line, read.variable));
@@ -100,6 +101,13 @@ function isOfAccess({ source, name, variable, isTested }: MemberRead): boolean {
   return OF_ACCESS.test(name) || (variable !== null && OF_ACCESS.test(variable));
 }
 
+/** Returns the read of a credential, or of a secret whose name is misspelt; null if there is none. */
+function credentialOf(absent: readonly MemberRead[], run: Run): MemberRead | null {
+  const isMisspelt = (read: MemberRead): boolean =>
+    !read.isTested && read.source !== "params" && nearOf(read, run)?.part === "secrets";
+  return absent.find(isOfAccess) ?? absent.find(isMisspelt) ?? null;
+}
+
 /** Whether the JSON of a result states that a server has refused the credentials, or has a credential made of a missing value. */
 export function isRefusal(json: string): boolean {
   try {
@@ -113,7 +121,7 @@ export function isRefusal(json: string): boolean {
 /** Returns the hint for a refusal whose cause probably is a credential that the run does not have, or null. Never throws. */
 export function absentCredential(text: string, run: Run): Emptied | null {
   try {
-    const cause = absentReads(text, run).find(isOfAccess);
+    const cause = credentialOf(absentReads(text, run), run);
     return cause ? absentAs(cause, elsewhere(cause, run)) : null;
   } catch {
     // A task has replaced a method of texts, lists or patterns.
@@ -165,11 +173,21 @@ function absentAs({ source, name }: MemberRead, found: RunValue | null): Emptied
   return { hint: "absent", path: `.${source}.${name}${more}` };
 }
 
-/** Returns where else a run has a value. A secret, a variable and a binding have their exact name. */
-function elsewhere({ source, name }: MemberRead, run: Run): RunValue | null {
+/** Returns where else a run has a value. A variable, a secret and a binding have their exact name, or a similar one among secrets and params. */
+function elsewhere(read: MemberRead, run: Run): RunValue | null {
+  const { source, name } = read;
+  if (source === "headers") return null;
   const isOwnName = source === "env" || source === "secrets" || source === "binding";
   const found = runValue(name, run, !isOwnName);
-  return source === "env" && found?.part !== "secrets" && found?.part !== "params" ? null : found;
+  if (found && (source !== "env" || found.part === "secrets" || found.part === "params")) return found;
+  return nearOf(read, run);
+}
+
+/** Returns the secret or the param that the code probably means by a misspelt name, or null. */
+function nearOf({ source, name }: MemberRead, run: Run): RunValue | null {
+  if (source === "params") return nearOwn(name, run, ["params", "secrets"]);
+  const isOwn = source === "env" || source === "secrets" || source === "binding";
+  return isOwn ? nearOwn(name, run, ["secrets", "params"]) : null;
 }
 
 /** Returns the parts of a text that may be the result: what follows `return` or an arrow, and the last line. */

@@ -37,6 +37,26 @@ export function runValue(name: string, run: Run, spellings = true): RunValue | n
   return null;
 }
 
+/**
+ * Returns the secret or the param of which a name of the code is probably a misspelling, or null. A hint with it gives away no more
+ * than the code does: the names differ by one typing mistake.
+ */
+export function nearOwn(name: string, run: Run, parts: readonly ("params" | "secrets")[]): RunValue | null {
+  const context = contextOf(run);
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index]!;
+    const names = keys(context[part]).slice(0, MAX_NAMES);
+    const meant = names.find((each) => NAME.test(each) && digitsOf(each) === digitsOf(name) && isSpelling(name, each));
+    if (meant !== undefined) return { part, name: meant };
+  }
+  return null;
+}
+
+/** KEY_1 is another value than KEY_2. */
+function digitsOf(name: string): string {
+  return name.replaceAll(/\D/g, "");
+}
+
 function membersOf(part: unknown): object | null {
   return typeof part === "object" && part !== null && !Array.isArray(part) ? part : null;
 }

@@ -82,6 +82,30 @@ describe("an error whose cause is a value that the run does not have", () => {
   }
 });
 
+describe("a secret whose name is misspelt", () => {
+  const MEANT =
+    /^(?:context\.secrets|env) has no STRIPE_KY, but the run has STRIPE_KEY: write context\.secrets\.STRIPE_KEY\.$/;
+  const OTHER = /^The run has no secrets\.STRIPE_KEY2\. A task or a token sets it/;
+  const rows: readonly [code: string, hint: RegExp][] = [
+    ["export default ({ secrets }) => secrets.STRIPE_KY.length", MEANT],
+    ['return "Bearer " + context.secrets.STRIPE_KY', MEANT],
+    ['export default (c) => ({ ok: true, auth: "Bearer " + c.secrets.STRIPE_KY })', MEANT],
+    ["export default (c) => ({ ok: true, key: c.secrets.STRIPE_KY })", MEANT],
+    ["const h = context.secrets.STRIPE_KY; throw new Error('Request failed with status code 401')", MEANT],
+    ["export default { fetch(request, env) { return new Response(env.STRIPE_KY.slice(1)) } }", MEANT],
+    ["return context.secrets.STRIPE_KEY2.length", OTHER],
+  ];
+  for (const [code, hint] of rows) {
+    it(`has a hint with the name that the run has: ${code}`, async () => {
+      const secrets = { STRIPE_KEY: "sk-value-of-a-test", STRIPE_KEY1: "other-value" };
+      const token = await service.issue({ containers: ["absent"], secrets, secretsReadable: true });
+      const answer = await service.request("POST", "/api/runs/absent", { json: { code }, token });
+      const found = (answer.json() as { hint: string | null }).hint;
+      assert.match(found ?? "(no hint)", hint);
+    });
+  }
+});
+
 describe("a request that a server refuses because of a value that the run does not have", () => {
   const HEADER = "const h = { Authorization: `Bearer ${process.env.KEY}` };";
   const THROW = "const r = { status: 403 };\nif (h) throw new Error(`HTTP ${r.status}`)";
