@@ -241,6 +241,10 @@ function separatorHint(stop: Stop): string | null {
     : null;
 }
 
+/** Words of other languages that stand in front of a condition, or of a list. */
+const ELSE_IF = /^(?:else_?if|elsif|elif)$/i;
+const FOR_EACH = /^for_?each$/i;
+
 /** Returns the hint for a brace after a call, as of a function without its word, or null. */
 function functionHint(last: Token, tokens: readonly Token[]): string | null {
   if (last.text !== ")") return null;
@@ -249,6 +253,8 @@ function functionHint(last: Token, tokens: readonly Token[]): string | null {
     if (depth !== last.depth || text !== "(") continue;
     const name = tokens[index - 1]!;
     if (name.kind !== "word" || tokens[index - 2]?.text === "." || KEYWORDS.includes(name.text)) return null;
+    if (ELSE_IF.test(name.text)) return `JavaScript has no ${name.text}: write else if (...) { ... }.`;
+    if (FOR_EACH.test(name.text)) return `JavaScript has no ${name.text}: write for (const item of list) { ... }.`;
     return name.text === "fetch"
       ? "Write export default { fetch(request) { ... } }."
       : `Write function ${name.text}(...) { ... }.`;

@@ -125,6 +125,15 @@ describe("code that does not parse", () => {
     assert.match((await guest.fault("code=return 1")).hint!, /The text is a form\. Send the code itself/);
   });
 
+  it("has a hint for words of other languages in front of a condition or a list", async () => {
+    for (const word of ["elseif", "elseIf", "elsif", "elif"]) {
+      const { hint } = await guest.fault(`if (a) { return 1 } ${word} (b) { return 2 }`);
+      assert.equal(hint, `JavaScript has no ${word}: write else if (...) { ... }.`);
+    }
+    const { hint } = await guest.fault("foreach (items) { total += 1 }");
+    assert.equal(hint, "JavaScript has no foreach: write for (const item of list) { ... }.");
+  });
+
   it("has none of these hints for JavaScript with a fault", async () => {
     const texts = [
       "let x = ;",
