@@ -6,6 +6,8 @@ import type { Run } from "./run.ts";
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
 const WORDS = /\bprocess\b|\bcontext\b|\bctx\b|=>|\bfunction\b|\bfetch\b/;
+/** Headers that the service keeps from code, and that code often reads. Other headers may be absent on purpose. */
+const WITHHELD = /^(?:authorization|cookie)$/;
 /** Bundles read NODE_ENV and do without it. */
 const OPTIONAL = /^(?:NODE_ENV|DEBUG|CI|NO_COLOR|FORCE_COLOR)$/;
 
@@ -27,7 +29,7 @@ export function absentReads(text: string, run: Run): readonly MemberRead[] {
 }
 
 function absenceIn(run: Run): (source: AbsentSource, name: string) => boolean {
-  const { params, secrets, query, data, body } = contextOf(run);
+  const { params, secrets, query, data, body, headers } = contextOf(run);
   // A streamed body that was not read is not in the context.
   const hasBody = run.requestBody === null || run.rawBody !== null;
   return (source, name) => {
@@ -44,6 +46,8 @@ function absenceIn(run: Run): (source: AbsentSource, name: string) => boolean {
         return secrets[name] === undefined;
       case "query":
         return query[name] === undefined;
+      case "headers":
+        return WITHHELD.test(name) && headers[name] === undefined;
       // For a text, another hint explains that it has no members.
       case "data":
         return hasBody && typeof body !== "string" && data[name] === undefined;

@@ -14,7 +14,7 @@ export interface MemberRead {
 }
 
 /** The parts of a context whose members a run may lack. */
-const PARTS = /^(?:secrets|params|query|data|body)$/;
+const PARTS = /^(?:secrets|params|query|data|body|headers)$/;
 const DECLARES = /^(?:const|let|var)$/;
 const NAME = /^[A-Za-z_$][\w$]{0,63}$/;
 const PLAIN_TEXT = /^["'][A-Za-z_$][\w$]{0,63}["']$/;

@@ -82,6 +82,28 @@ describe("an error whose cause is a value that the run does not have", () => {
   }
 });
 
+describe("a header that the service withholds", () => {
+  const WITHHELD =
+    /^The service passes no header authorization to this code, because it may hold credentials for the service: send the value in another header/;
+  const rows: readonly [code: string, hint: RegExp | null][] = [
+    ["return context.headers.authorization", WITHHELD],
+    ["export default (c) => c.headers['authorization']", WITHHELD],
+    ["export default ({ headers }) => headers.authorization.split(' ')[1]", WITHHELD],
+    ["export default ({ headers: { authorization } }) => authorization.slice(7)", WITHHELD],
+    ["return context.headers.cookie.split(';')", /^The service passes no header cookie /],
+    ["return context.headers.authorization ?? null", null],
+    ["const headers = { a: 1 }; return [headers.a, headers.authorization ?? 2]", null],
+    ["if (!context.headers.authorization) return 1; return 2", null],
+  ];
+  for (const [code, hint] of rows) {
+    it(`${hint === null ? "has no hint" : "has a hint"} if the code reads it: ${code}`, async () => {
+      const found = await hintOf(code);
+      if (hint === null) assert.equal(found, null);
+      else assert.match(found ?? "(no hint)", hint);
+    });
+  }
+});
+
 describe("a secret whose name is misspelt", () => {
   const MEANT =
     /^(?:context\.secrets|env) has no STRIPE_KY, but the run has STRIPE_KEY: write context\.secrets\.STRIPE_KEY\.$/;
