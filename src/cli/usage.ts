@@ -50,8 +50,12 @@ const LONG_MS = 48 * 3_600_000;
 /** Converts a duration before now into a time. Dates and times stay as they are. @throws {UsageError} */
 export function timeOf(flag: string, text: string): string {
   if (!/^\d+[a-z]+$/i.test(text)) {
-    if (!Number.isNaN(Date.parse(text))) return text;
-    throw new UsageError(`${flag} ${text} is not a date, a time, or a duration before now, such as 2026-11-01 or 7d`);
+    // Date.parse takes 7 for a month, and the service takes only what begins with a year.
+    if (/^\d{4}-/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+    const question = /^\d{1,3}$/.test(text) ? `; did you mean ${text}d?` : "";
+    throw new UsageError(
+      `${flag} ${text} is not a date, a time, or a duration before now, such as 2026-11-01 or 7d${question}`,
+    );
   }
   try {
     return new Date(Date.now() - parseDuration(text)).toISOString();

@@ -212,6 +212,7 @@ describe("a command that the service cannot fulfil names what to do", () => {
   const rows: readonly [words: string, exitCode: number, said: RegExp][] = [
     ["limits show token nope", 2, /"nope" is not the jti of a token/],
     ["usage --since yesterday", 2, /--since yesterday is not a date, a time, or a duration before now, such as .* 7d/],
+    ["usage --since 7", 2, /--since 7 is not a date, a time, or a duration .*; did you mean 7d\?/],
     ["usage --since 7d --until 9d", 2, /--since 7d is not before --until 9d/],
     ["limits set container acme minute=0", 2, /from 1 to 1000000000; --none removes all limits/],
     [`tokens revoke ${unknown}`, 0, /no token with this jti is stored here/],
