@@ -44,6 +44,17 @@ export function runOptions<Options extends RecordOptions>(options: Options): Opt
   return options;
 }
 
+/** Words with spaces between them. Code that consists of words begins with one of the language. */
+const SPACED =
+  /^(?!(?:return|await|throw|const|let|var|export|import|new|typeof|async|function)\b)[\w.@-]+(?: +[\w.@-]+)+$/;
+
+/** Returns what stands for the container, and the form of a name. */
+function containerFound(container: unknown): string {
+  if (typeof container !== "string") return typeof container;
+  if (!SPACED.test(container)) return "code";
+  return `"${container}": a name has the characters A-Z a-z 0-9 _ . @ -, such as "${container.replaceAll(/ +/g, "-")}"`;
+}
+
 /** Returns what stands for the code, and what to do. */
 function foundOf(source: unknown): string {
   if (source instanceof Promise) return "a Promise: await it";
@@ -56,7 +67,7 @@ export function runRequest(container: string, source: Source, options: RecordOpt
   // No name has a space or a bracket. Perhaps the code is the first argument.
   if (typeof container !== "string" || /[\s(]/.test(container))
     throw new TypeError(
-      `container must be a name, not ${typeof container === "string" ? "code" : typeof container}: run("acme", "return 1", { data })`,
+      `container must be a name, not ${containerFound(container)}: run("acme", "return 1", { data })`,
     );
   if (typeof source !== "string" && source !== null && typeof (source as Partial<typeof source>)?.task !== "string")
     throw new TypeError(

@@ -282,6 +282,10 @@ describe("a request", () => {
         /^container must be a name, not object: run\("acme", "return 1"/,
       ],
       [() => caisson.run("return 6 * 7", "acme"), /^container must be a name, not code: run\("acme", "return 1"/],
+      [
+        () => caisson.run("my app", "1"),
+        /^container must be a name, not "my app": a name has .*, such as "my-app": run\(/,
+      ],
       [() => caisson.check("a", "return 1" as unknown as { code: string }), /must be an object such as \{ code/],
       [
         () => wrong["tasks"]!["put"]!("a", "t"),
