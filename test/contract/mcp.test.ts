@@ -174,6 +174,9 @@ for (const protocol of PROTOCOLS) {
       assert.match(broken.text, /code_syntax/);
       const misnamed = await client.call("save_task", { name: "a.b", code: "1" });
       assert.match(misnamed.text, /letters, digits, _ and -/);
+      const spaced = await client.call("save_task", { name: "a b", code: "1" });
+      assert.match(spaced.text, /name must be 1 to 64 letters, digits, _ and -/);
+      assert.doesNotMatch(spaced.text, /128/);
     });
 
     it("reads what is wrong with its arguments", async () => {

@@ -1,13 +1,15 @@
 import { z } from "zod";
 
 import { Problem } from "../../errors.ts";
+import { membersProblem } from "../../members.ts";
 import { rangesMember } from "../../packages/member.ts";
 import type { Ranges } from "../../packages/names.ts";
 import type { Task } from "../../tasks/task.ts";
+import { TOOL_NAME_RULE } from "../../tasks/tool-name.ts";
 import { listEntries } from "../api/list-page.ts";
 import { shownLock } from "../api/shown-lock.ts";
 import { NOT_PARSED, putTask, requireTasksVerb, TASKS_PER_TURN } from "../api/task-routes.ts";
-import { taskName } from "../target.ts";
+import { isName, taskName } from "../target.ts";
 import { cut } from "./cut.ts";
 import { MAX_TEXT_BYTES } from "./refused.ts";
 import { separated } from "./structured-text.ts";
@@ -60,6 +62,7 @@ export const SAVE_TASK: OwnTool<Saved> = {
     const { by, call, issueRate } = received;
     requireTasksVerb(by, container);
     const { name, tool, ...members } = given;
+    if (tool !== false && !isName(name)) throw membersProblem("the task", [{ member: "name", detail: TOOL_NAME_RULE }]);
     const ref = { container, name: taskName(name) };
     await issueRate.look(by);
     const before = tool === undefined ? await received.tasks.find(container, name) : null;
