@@ -35,12 +35,17 @@ export async function checkJson(
     while (!scanner.advance(BYTES_A_TURN)) await nextTurn(holder);
   } catch (error) {
     if (error instanceof DeepJson) {
-      throw new Problem("request_invalid", `the JSON has more than ${maxDepth} levels at byte ${error.at}`);
+      throw new Problem("request_invalid", `the JSON has more than ${maxDepth} levels at byte ${error.at}`, {
+        hint: FLATTER,
+      });
     }
     if (!(error instanceof MalformedJson)) throw error;
     throw new Problem("request_invalid", `the body is not JSON: ${faultOf(bytes, error.at)}`);
   }
 }
+
+const FLATTER =
+  "Send a flatter value, or send the deep part as a text and read it with JSON.parse. The operator sets --json-depth-limit.";
 
 /**
  * Checks and parses JSON. It rejects an object with a duplicate name, because readers disagree which of the two values

@@ -276,6 +276,8 @@ describe("a body of JSON", () => {
       (await fault(`{"code":"6","data":${nested(64)}}`, JSON_TYPE)).message,
       /more than 64 levels at byte 82$/,
     );
+    const { hint } = (await fault(`{"code":"6","data":${nested(64)}}`, JSON_TYPE)).options;
+    assert.match(hint!, /^Send a flatter value, .*--json-depth-limit\.$/);
     await read(JSON.stringify({ code: "6", data: ['\\"[[{'.repeat(50), nested(100)] }), JSON_TYPE);
     assert.match((await fault("[".repeat(1_000_000), JSON_TYPE)).message, /more than 64 levels/);
     assert.match((await fault('{"data":'.repeat(100_000), JSON_TYPE)).message, /more than 64 levels/);
