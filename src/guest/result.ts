@@ -1,6 +1,7 @@
 import { types } from "node:util";
 
 import { isRefusal } from "./absent-hints.ts";
+import { bigIntPath } from "./bigint-path.ts";
 import { type Emptied, emptiedIn, joinsUndefined, losesMember } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
@@ -139,18 +140,22 @@ function serialize(value: unknown): string | undefined {
     const { message } = error;
     if (message.startsWith("Invalid string length")) throw tooLarge("longer than the maximum length of a string");
     if (/^Converting circular|^Do not know how to serialize a BigInt|^Maximum call stack/.test(message)) {
-      throw unserializable(message);
+      throw unserializable(message, message.includes("BigInt") ? bigIntPath(value) : null);
     }
     throw error;
   }
 }
 
-/** Makes the fault of a result without JSON. V8 lists the constructors in a cycle below the first line of its message. */
-function unserializable(message: string): CodeFault {
+/**
+ * Makes the fault of a result without JSON. V8 lists the constructors in a cycle below the first line of its message.
+ *
+ * @param path the path of the BigInt in the result, if it is known
+ */
+function unserializable(message: string, path: string | null): CodeFault {
   const [first = "", start = ""] = message.split("\n");
   const what = / with constructor '(\w{1,64})'/.exec(start)?.[1];
   const hint = first.includes("BigInt")
-    ? "Return String(...) of a BigInt, or Number(...) of a small one."
+    ? `Return String(...) of ${path ? `result${path}` : "a BigInt"}, or Number(...) of a small one.`
     : what === "Timeout" || what === "Immediate"
       ? "A value that the callback of a timer returns is lost: await new Promise((resolve) => setTimeout(resolve, ms)), then return."
       : what === "ClientRequest"

@@ -35,6 +35,20 @@ describe("results", () => {
     });
   }
 
+  it("a BigInt in the result has a hint with its place, for which no getter is called", async () => {
+    for (const [text, place] of [
+      ["(c) => 1n", "a BigInt"],
+      ["(c) => ({ a: { b: [0, 1n] } })", "result.a.b[1]"],
+      ["(c) => ({ get a() { this.read = true; return 1 }, b: 2n })", "result.b"],
+      ["(c) => ({ 'not a name': 1n })", "a BigInt"],
+    ])
+      assert.equal(
+        (await guest.fault(text!)).hint,
+        `Return String(...) of ${place}, or Number(...) of a small one.`,
+        text,
+      );
+  });
+
   it("a value without a JSON form is result_unserializable", async () => {
     for (const text of ["10n", "({ a: 10n })", "Symbol()", "() => () => 1", "const a = {}; a.a = a; return a"]) {
       assert.equal((await guest.fault(text)).code, "result_unserializable", text);
