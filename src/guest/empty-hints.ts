@@ -84,7 +84,11 @@ export interface EmptyHints {
   readonly hasLoneReturn: boolean;
 }
 
+/** An envelope in YAML, which is a label as JavaScript. Loops and blocks have labels. */
+const YAML = /^\s*(?:---\s{1,20})?code[ \t]*:(?!\s*(?:for|while|do|switch)\b|\s*\{)/;
+
 function nothingOf(text: string): ResultHint | null {
+  if (YAML.test(text)) return "yaml";
   if (ENVIRONMENT.test(text)) return "environment";
   if (SECRETS.test(text)) return "secret";
   if (readsStdin(text)) return "stdin";

@@ -221,6 +221,16 @@ describe("code that returns nothing", () => {
   }
 });
 
+describe("an envelope in YAML", () => {
+  it("has a hint that names its forms", async () => {
+    assert.match(
+      (await hintOf("code: 6*7")) ?? "(no hint)",
+      /^The code begins with the label code, .*: send the code itself, or send \{"code": "\.\.\."\} with Content-Type: application\/json\.$/,
+    );
+    assert.equal(await hintOf("code: for (;;) { break code }\nreturn 1"), null);
+  });
+});
+
 describe("code that uses a promise like its value", () => {
   const JSON_URL = `"data:application/json,{}"`;
   const LOAD = "async function load() { return { a: [1] } }\n";

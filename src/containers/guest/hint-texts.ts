@@ -151,6 +151,7 @@ const OTHER = {
     'The result is a page, and is sent as JSON: return new Response(html, { headers: { "content-type": "text/html; charset=utf-8" } }).',
   quotedCode:
     'The code is a text in quotes, so its result is that text: send the code without the quotes, or send {"code": "..."} with Content-Type: application/json.',
+  yaml: 'The code begins with the label code, as an envelope in YAML does, and a label gives no result: send the code itself, or send {"code": "..."} with Content-Type: application/json.',
   arrow: "The function returned nothing: between the braces of an arrow function, put return before its last value.",
   forEach:
     "forEach does not wait for an async function: use for (const item of list) { await ... }, or await Promise.all(list.map(...)).",
