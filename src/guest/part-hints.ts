@@ -87,6 +87,15 @@ export function typeHint({ text, rest, message, tokens, open }: Stop): string | 
     if (angle) return `The < in line ${text.slice(0, angle.at).split("\n").length} has no >.`;
   }
   const opener = inner === undefined ? undefined : tokens[tokens.indexOf(inner) - 1];
+  // A statement among the members of a type, whose brace has no end.
+  if (
+    inner?.text === "{" &&
+    last.startsLine &&
+    STATEMENT.test(last.text) &&
+    /^[\w$*{[]/.test(rest) &&
+    kindOf(tokens, tokens.indexOf(inner)) !== null
+  )
+    return notClosed(text, inner);
   // Braces behind a colon are read as a type of members.
   if (inner?.text === "{" && opener?.text === ":" && last.text === "return")
     return "A type is missing between the colon and the brace.";
@@ -95,6 +104,8 @@ export function typeHint({ text, rest, message, tokens, open }: Stop): string | 
     return `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
   return `A type is missing after ${last.text}.`;
 }
+
+const STATEMENT = /^(?:export|import|const|let|var|function|class|async|return)$/;
 
 /** Whether a parameter of the parenthesis that is open has a type already. */
 function hasType(tokens: readonly Token[], inner: Token): boolean {

@@ -125,6 +125,16 @@ describe("code that does not parse", () => {
     assert.match((await guest.fault("code=return 1")).hint!, /The text is a form\. Send the code itself/);
   });
 
+  it("has a hint for a brace of a type that no other closes, before an export or another statement", async () => {
+    for (const [text, line] of [
+      ["interface A { a: string\nexport default (a: A) => a.a", 1],
+      ["let n: number = 1;\ninterface A {\n  a: string;\n\nexport type B = string;\nexport default 1", 2],
+      ["interface A {\n  a: string\nfunction f(a: A): string { return a.a }\nreturn 1", 1],
+      ["interface A {\n  a: string\nconst a: A = { a: '1' };\nreturn a", 1],
+    ] as const)
+      assert.equal((await guest.fault(text)).hint, `The { in line ${line} has no }.`, text);
+  });
+
   it("has a hint for words of other languages in front of a condition or a list", async () => {
     for (const word of ["elseif", "elseIf", "elsif", "elif"]) {
       const { hint } = await guest.fault(`if (a) { return 1 } ${word} (b) { return 2 }`);
