@@ -17,7 +17,7 @@ JSON record of the run, also if the code failed. \`POST /api/run/{container}\` r
   \`return\` gives \`null\`.
 - The result is JSON. A Map, a Set and a class instance lose their content: return arrays and plain objects.
 - To give data to the code, send \`{"code": "return context.data.n * 2", "data": {"n": 21}}\` with \`Content-Type: application/json\`.
-- TypeScript works as far as types can be erased. Node's own modules work: \`import { createHash } from "node:crypto"\`.
+- All of TypeScript runs, also enums and namespaces; types are not checked. Node's own modules work: \`import { createHash } from "node:crypto"\`.
 - Top-level \`await\`, \`fetch\` and timers work. There is no shell, no file of the host, and nothing can listen. The token decides which
   hosts the code reaches.
 - \`console.log\` lines are in \`console\` of the record.
