@@ -173,7 +173,7 @@ export function permits(texts: readonly string[]): string[] {
   const list = [...new Set(texts.flatMap((input) => input.split(",")).map((input) => input.trim()))];
   const policy = list.find((each) => policyMeant(each) !== null);
   if (policy !== undefined) {
-    const packageText = policy === "*" ? "" : `; ${policy}@* is the package of this name`;
+    const packageText = policy === "*" ? "" : ` ${policy}@* is the package of this name`;
     throw new TypeError(
       `${JSON.stringify(policy)} is no package: did you mean --npm ${policyMeant(policy)}?${packageText}`,
     );

@@ -507,7 +507,7 @@ describe("a list of packages", () => {
   it("names the policy that an entry means", () => {
     assert.throws(
       () => permits(["zod", "all"]),
-      /^TypeError: "all" is no package: did you mean --npm any\?; all@\* is the package of this name$/,
+      /^TypeError: "all" is no package: did you mean --npm any\? all@\* is the package of this name$/,
     );
     assert.throws(() => permits(["*"]), /"\*" is no package: did you mean --npm any\?$/);
     assert.deepEqual(permits(["all@*", "async"]), ["all@*", "async"]);
