@@ -1,3 +1,5 @@
+import { getPriority } from "node:os";
+
 import { type Cgroups, heldBy } from "./cgroup/cgroup.ts";
 import type { GuestResources } from "./local-sandbox.ts";
 import { GUEST_NICENESS } from "./niceness.ts";
@@ -34,7 +36,8 @@ export function guestLimits(
   };
   return {
     rlimits: held.memory ? rlimits : { ...rlimits, data: limits.memoryBytes + DATA_HEADROOM_BYTES },
-    ...(held.cpu ? {} : { niceness: GUEST_NICENESS }),
+    // A process without privileges may not lower its niceness, and the operator may have started the service with more.
+    ...(held.cpu ? {} : { niceness: Math.max(GUEST_NICENESS, getPriority()) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getPriority, setPriority } from "node:os";
 import { describe, it } from "node:test";
 
 import type { Cgroups } from "../../src/sandbox/cgroup/cgroup.ts";
@@ -28,4 +29,13 @@ describe("the limits of a guest's process", () => {
       assert.equal(command.includes("exec nice"), isNice);
     });
   }
+
+  it("ask for no niceness below that of the service, which a user without privileges may not get", (t) => {
+    if (process.getuid!() !== 0) return t.skip("only root can lower the niceness again");
+    const before = getPriority();
+    setPriority(15);
+    const { niceness } = guestLimits(RESOURCES, null, false);
+    setPriority(before);
+    assert.equal(niceness, 15);
+  });
 });
