@@ -4,7 +4,7 @@ import type { Guest } from "../../containers/guest/guest.ts";
 export interface MeteredUse {
   /** Null if it could not be read at the beginning or at the end. */
   readonly cpuMs: number | null;
-  /** The peak of the guest since it began; null if it could not be read. */
+  /** The peak of the guest since it began; null if it has ended, or could not be read. */
   readonly memoryPeakBytes: number | null;
 }
 
@@ -22,8 +22,8 @@ export class RunMeter {
     const [before, after] = await Promise.all([this.#before, this.#guest.process.measure()]);
     return {
       cpuMs: before && after ? after.cpuMs - before.cpuMs : null,
-      // A process that has just ended has no memory.
-      memoryPeakBytes: after?.memoryPeakBytes || before?.memoryPeakBytes || null,
+      // A process that has just ended has no memory. What it had at the beginning is not its peak.
+      memoryPeakBytes: after?.memoryPeakBytes || null,
     };
   }
 }
