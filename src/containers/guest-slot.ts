@@ -233,6 +233,7 @@ export class GuestSlot {
       });
       // Set before the guest receives any code.
       taken.guest.net = this.group.net;
+      taken.guest.ownerFamily = this.owner.family;
       taken.guest.mayDrain = this.#mayDrain;
       this.#warm = { guest: taken.guest, start: "warm" };
       this.#warmSinceMs = performance.now();

@@ -10,17 +10,17 @@ export interface EgressUse {
   refused: number;
 }
 
-/** The time after which code of a run that was left may use as much again, in milliseconds: the longest that most runs take. */
-const LEFT_MS = 30_000;
-/** The budgets of left runs that are kept for one guest. */
-const MOST_LEFT = 128;
+/** The id in a frame of code whose run has ended. */
+const NO_RUN = 0;
+/** The time after which code of ended runs may use as much again, in milliseconds: the longest that most runs take. */
+const RENEWAL_MS = 30_000;
 
-/** The network use of one run. */
+/** The network use of one run, or of the code of ended runs. */
 export interface Budget {
   readonly run: number;
   /** The token family of the run. */
   readonly family: string;
-  /** Null for a run that first used the network after its caller had left. */
+  /** Null for the code of ended runs. */
   readonly listener: RunInFlight | null;
   readonly use: EgressUse;
   /** The connections that are open now. */
@@ -34,8 +34,6 @@ export interface Budget {
   readonly reported: Set<string>;
   /** Whether the run has ended. */
   over: boolean;
-  /** When the run was left, or its code last received a new budget, on the clock of `performance.now()`; null if it was not left. */
-  leftMs: number | null;
 }
 
 /** The gateway's view of a run. */
@@ -50,10 +48,10 @@ export interface RunInFlight {
 export interface RunsInFlight {
   readonly size: number;
   get(run: number): RunInFlight | null;
-  /** Returns the token family of a run in flight, or of a run that was left; null for other runs. */
-  familyOf(run: number): string | null;
-  /** Returns the id of any run in flight, or null if there is none. */
-  any(): number | null;
+  /** Returns the token family of a run in flight. */
+  familyOf(run: number): string;
+  /** The token family that the guest counts for. */
+  readonly ownerFamily: string;
 }
 
 /**
@@ -65,50 +63,47 @@ export interface RunsInFlight {
 export class Budgets {
   readonly #runs: RunsInFlight;
   readonly #budgets: Map<number, Budget> = new Map();
-  readonly #left: Map<number, Budget> = new Map();
+  #ofEndedRuns: Budget | null = null;
+  #renewedMs = 0;
 
   constructor(runs: RunsInFlight) {
     this.#runs = runs;
   }
 
-  /** @returns null if no run with this id is in flight, or was left while others are in flight. */
+  /** @returns null if no run with this id is in flight, or no run at all. */
   of(run: number): Budget | null {
+    if (run === NO_RUN) return this.#runs.size === 0 ? null : this.#ofEnded();
     const listener = this.#runs.get(run);
-    if (!listener) return this.#ofLeft(run);
+    if (!listener) return null;
     let budget = this.#budgets.get(run);
     if (!budget) {
-      budget = newBudget(run, this.#runs.familyOf(run)!, listener);
+      budget = newBudget(run, this.#runs.familyOf(run), listener);
       this.#budgets.set(run, budget);
       listener.usesEgress(budget.use);
     }
     return budget;
   }
 
-  /** Code whose caller has left uses no budget of another run. Connections close when the guest has no run. */
-  #ofLeft(run: number): Budget | null {
-    const family = this.#runs.familyOf(run);
-    if (family === null || this.#runs.size === 0) return null;
+  /**
+   * Returns the budget of all code whose run has ended: what goes on after an answer, or after its caller has left, and pools that
+   * reconnect in the context of the run that used them first. It uses no budget of a run in flight.
+   */
+  #ofEnded(): Budget {
     const nowMs = performance.now();
-    const budget = this.#left.get(run) ?? { ...newBudget(run, family, null), over: true, leftMs: nowMs };
-    if (nowMs - budget.leftMs! >= LEFT_MS) Object.assign(budget, { opens: 0, lookups: 0, bytes: 0, leftMs: nowMs });
-    this.#keep(budget);
-    return budget;
-  }
-
-  #keep(budget: Budget): void {
-    this.#left.set(budget.run, budget);
-    if (this.#left.size > MOST_LEFT) this.#left.delete(this.#left.keys().next().value!);
+    this.#ofEndedRuns ??= { ...newBudget(NO_RUN, this.#runs.ownerFamily, null), over: true };
+    if (nowMs - this.#renewedMs >= RENEWAL_MS) {
+      Object.assign(this.#ofEndedRuns, { opens: 0, lookups: 0, bytes: 0 });
+      this.#renewedMs = nowMs;
+    }
+    return this.#ofEndedRuns;
   }
 
   /**
-   * Returns the budget that bytes of a connection use, of which this run is the last sender. When the guest sends after the end of the
-   * run, and names no other sender, any run in flight pays, unless the run was left. What a server still sends to a run that has ended is
-   * not theirs.
+   * Returns the budget that bytes of a connection use, of which this run is the last sender. What the guest sends after the end of the
+   * run counts for code of ended runs. What a server still sends to a run that has ended does not.
    */
   payer(budget: Budget, direction: "bytesSent" | "bytesReceived"): Budget {
-    if (!budget.over || budget.leftMs !== null || direction === "bytesReceived") return budget;
-    const nextRun = this.#runs.any();
-    return (nextRun === null ? null : this.of(nextRun)) ?? budget;
+    return budget.over && direction === "bytesSent" ? this.#ofEnded() : budget;
   }
 
   end(run: number): void {
@@ -116,14 +111,11 @@ export class Budgets {
     if (!budget) return;
     budget.over = true;
     this.#budgets.delete(run);
-    if (this.#runs.familyOf(run) === null) return;
-    budget.leftMs = performance.now();
-    this.#keep(budget);
   }
 }
 
 function newBudget(run: number, family: string, listener: RunInFlight | null): Budget {
   const use = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
   const counts = { open: 0, opens: 0, lookups: 0, bytes: 0 };
-  return { run, family, listener, use, ...counts, reported: new Set(), over: false, leftMs: null };
+  return { run, family, listener, use, ...counts, reported: new Set(), over: false };
 }

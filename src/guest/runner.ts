@@ -24,12 +24,6 @@ const codes = safeMap<number, Code>();
  */
 const runs: (Run | null)[] = [];
 const SLOTS = 2 ** 16;
-/** The runs whose callers have left, while their code may go on. */
-const left = safeMap<number, true>();
-const MOST_LEFT = 128;
-/** Their ids in turns, of which the oldest is forgotten. */
-const leftIds: number[] = [];
-let leftCount = 0;
 /** The forgotten packages that an open run may still use. */
 let forgotten: Packages[] = [];
 
@@ -105,7 +99,6 @@ export function takeTransformed(id: number, payload: Buffer): void {
 export function abortRun(id: number, payload: Buffer): void {
   const run = runOf(id);
   const reason = toText(payload) as AbortReason;
-  if (run && (!run.over || reason === "deadline")) noteLeft(id);
   // In the run's context, because its listeners may log, throw and exit.
   if (run) enterRun(run, () => run.abort(reason));
 }
@@ -115,32 +108,17 @@ export function widenWindow(id: number, payload: Buffer): void {
   runOf(id)?.onWindow?.(readUInt32LE(payload, 0));
 }
 
-function noteLeft(id: number): void {
-  if (left.has(id)) return;
-  const at = leftCount % MOST_LEFT;
-  if (leftCount >= MOST_LEFT) left.delete(leftIds[at]!);
-  left.set(id, true);
-  leftIds[at] = id;
-  leftCount += 1;
-}
+/** The id that the service charges for code whose run has ended. */
+const NO_RUN = 0;
 
 /**
- * Returns the id of the run that is charged for a new connection: the given run, or the run of the executing code. If that
- * run is over, the newest open run is charged, because a connection pool, for example that of `fetch`, reconnects in the
- * context of the run that used it first. All runs of a guest belong to one isolation group, so no other group pays. A run
- * whose caller has left is charged itself, because its code may go on for long.
+ * Returns the id of the run that is charged for a connection: the given run, or the run of the executing code. Code of a run that is over
+ * has no run: it may go on after its answer, and a connection pool, for example that of `fetch`, reconnects in the context of the run
+ * that used it first.
  */
 export function payer(runId?: number): number {
   const run = runId === undefined ? currentRun() : runOf(runId);
-  if (run && !run.released) return run.id;
-  const id = run?.id ?? runId;
-  if (id !== undefined && left.has(id)) return id;
-  let newest = 0;
-  for (let slot = 0; slot < runs.length; slot += 1) {
-    const other = runs[slot];
-    if (other && !other.released) newest = Math.max(newest, other.id);
-  }
-  return newest === 0 ? (run?.id ?? runId ?? 0) : newest;
+  return run && !run.released ? run.id : NO_RUN;
 }
 
 /** Returns the run that is open, if there is only one. */

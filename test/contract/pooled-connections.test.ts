@@ -74,7 +74,7 @@ describe("a connection of a pool that another run has opened", () => {
   }
 });
 
-describe("the code of a run whose caller has left", () => {
+describe("the code of a run that has ended", () => {
   const connect = `() => new Promise((resolve) => require("http")
     .get({ host: "127.0.0.1", port: PORT, agent: false }, (response) => response.resume().on("end", resolve))
     .on("error", resolve))`;
@@ -87,10 +87,11 @@ describe("the code of a run whose caller has left", () => {
     return globalThis.connected - from;`;
 
   for (const [way, leave] of [
-    ["by a short timeout", (container: string, code: string) => leaveByTimeout(container, code)],
-    ["by closing the connection", (container: string, code: string) => leaveByAbort(container, code)],
+    ["by a short timeout", leaveByTimeout],
+    ["by closing the connection", leaveByAbort],
+    ["with its answer", answerBefore],
   ] as const) {
-    it(`uses no network budget of another run: left ${way}`, async () => {
+    it(`uses no network budget of another run: ended ${way}`, async () => {
       const container = way.replaceAll(" ", "-");
       await leave(container, goesOn.replace("PORT", String(ports["web"])));
       const other = await service.run(container, watches);
@@ -100,6 +101,11 @@ describe("the code of a run whose caller has left", () => {
     });
   }
 });
+
+async function answerBefore(container: string, code: string): Promise<void> {
+  const { text } = await service.run(container, `(async () => { ${code} })(); return 7`);
+  assert.equal(text, "7");
+}
 
 async function leaveByTimeout(container: string, code: string): Promise<void> {
   const token = await service.issue({ containers: [container], timeout: "500ms" });

@@ -1,11 +1,13 @@
 import type { GuestLink } from "../../egress/gateway.ts";
 import type { GuestConnection } from "./guest-connection.ts";
-import type { RunsInFlight } from "./runs-in-flight.ts";
+import type { GuestRun } from "./guest-run.ts";
+import type { RunTable } from "./run-table.ts";
 
-/** The part of a guest that its gateway may read and change. */
+/** The part of a guest that its gateway may read and change. @param ownerFamily returns the token family that the guest counts for */
 export function egressLink(
-  inFlight: RunsInFlight,
+  inFlight: RunTable<GuestRun>,
   connection: GuestConnection,
+  ownerFamily: () => string,
   onProtocolError: (error: Error) => void,
 ): GuestLink {
   return {
@@ -14,8 +16,10 @@ export function egressLink(
         return inFlight.size;
       },
       get: (run) => inFlight.get(run)?.listener ?? null,
-      familyOf: (run) => inFlight.get(run)?.family ?? inFlight.left.familyOf(run),
-      any: () => inFlight.any,
+      familyOf: (run) => inFlight.get(run)?.family ?? "",
+      get ownerFamily() {
+        return ownerFamily();
+      },
     },
     get waitingBytes() {
       return connection.waitingBytes;

@@ -48,6 +48,8 @@ export class Guest implements FrameTarget, RunningGuest {
   answered = 0;
   /** The egress that the tokens of its isolation group allow. The slot sets it before any run. */
   net: NetClaim = null;
+  /** The token family that it counts for. The slot sets it before any run. */
+  ownerFamily = "";
   priority: Priority = "high";
   readonly heartbeat: Heartbeat = new Heartbeat();
   readonly noise: Noise = new Noise();
@@ -231,7 +233,7 @@ export class Guest implements FrameTarget, RunningGuest {
     return (this.#gateway ??= new Gateway(
       this.#egress,
       this.net,
-      egressLink(this.inFlight, this.#connection, this.#onProtocolError),
+      egressLink(this.inFlight, this.#connection, () => this.ownerFamily, this.#onProtocolError),
     ));
   }
 

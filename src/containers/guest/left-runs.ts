@@ -2,8 +2,6 @@
 const MOST_OF_CALLER = 16;
 /** Code that waits usually ends within this time after its caller has left. */
 const RECENT_MS = 30_000;
-/** The latest runs of which the token family is known. */
-const MOST_FAMILIES = 128;
 
 /**
  * The runs of a guest that ended before their code did, because their callers left, cancelled them or gave them a short timeout.
@@ -13,7 +11,6 @@ export class LeftRuns {
   #size = 0;
   /** When each caller left its latest runs, at most `MOST_OF_CALLER`. Callers are in the order of their latest. */
   readonly #times: Map<string, number[]> = new Map();
-  readonly #families: Map<number, string> = new Map();
 
   /** The number of runs that were left since the start of the guest. */
   get size(): number {
@@ -25,8 +22,7 @@ export class LeftRuns {
     return this.#times.size;
   }
 
-  /** @param run the token family of the run, and the caller that requested it */
-  add(id: number, { caller, family }: { readonly caller: string; readonly family: string }, nowMs: number): void {
+  add(caller: string, nowMs: number): void {
     this.#size++;
     const times = this.#times.get(caller) ?? [];
     times.push(nowMs);
@@ -37,13 +33,6 @@ export class LeftRuns {
       if (nowMs - others.at(-1)! < RECENT_MS) break;
       this.#times.delete(other);
     }
-    this.#families.set(id, family);
-    if (this.#families.size > MOST_FAMILIES) this.#families.delete(this.#families.keys().next().value!);
-  }
-
-  /** Returns the token family of one of the latest of these runs, otherwise null. */
-  familyOf(id: number): string | null {
-    return this.#families.get(id) ?? null;
   }
 
   /** Returns the time in milliseconds until the caller may have a further run in a guest that others use; 0 if it may now. */

@@ -116,7 +116,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
     if (!guestRun) return;
     this.abort(id, "gone");
     if (guestRun.answered) return;
-    this.#leave(id, guestRun, () => this.conclude(id, guestRun));
+    this.conclude(id, guestRun);
+    this.#countLeft(guestRun);
   }
 
   /**
@@ -127,7 +128,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
     const guestRun = this.get(id);
     if (!guestRun) return;
     this.abort(id, "deadline");
-    this.#leave(id, guestRun, () => this.fail(id, problem));
+    this.fail(id, problem);
+    this.#countLeft(guestRun);
   }
 
   /**
@@ -145,8 +147,9 @@ export class RunsInFlight extends RunTable<GuestRun> {
     // The second abort also releases the work that the run passed to `waitUntil`: the service does not wait for it.
     this.abort(id, "deadline");
     this.#hasCancelled = true;
-    this.#leave(id, guestRun, () => this.fail(id, problem));
+    this.fail(id, problem);
     if (isOld && isBlocked) this.#guest.retire();
+    else this.#countLeft(guestRun);
   }
 
   /** Ends a run for ever, and retires the guest when possible: only the end of the guest stops code that keeps running. */
@@ -154,7 +157,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
     const guestRun = this.get(id);
     if (!guestRun) return;
     this.abort(id, "gone");
-    this.#leave(id, guestRun, () => this.fail(id, problem));
+    this.fail(id, problem);
+    this.#countLeft(guestRun);
     this.#guest.retireWhenPossible();
   }
 
@@ -164,10 +168,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
     return this.#hasCancelled && isOld && this.size === 0;
   }
 
-  /** Ends a run whose code may continue. It is noted before it leaves the table, so that its code keeps its network budget. */
-  #leave(id: number, guestRun: GuestRun, end: () => void): void {
-    this.left.add(id, guestRun, performance.now());
-    end();
+  #countLeft({ caller }: GuestRun): void {
+    this.left.add(caller, performance.now());
     if (this.left.size >= MAX_ABANDONED) this.#guest.retireWhenPossible();
   }
 
