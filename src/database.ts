@@ -7,6 +7,9 @@ import { LockQueue } from "./lock-queue.ts";
 /** How long SQLite waits for the lock of another process, in milliseconds, while its thread does nothing else. */
 const BUSY_TIMEOUT_MS = 2_000;
 
+/** The delay of a copy of the write-ahead log, in milliseconds. */
+const CHECKPOINT_MS = 250;
+
 /** Describes a database of the data folder: its content and the SQL of its store. */
 export interface DatabaseDefinition<Name extends string> {
   /** The version of the format, which the database keeps as its `user_version`. 0 is a file from before versions. */
@@ -40,6 +43,7 @@ export class Database<Name extends string> {
   readonly #connection: DatabaseSync;
   readonly #synchronous: "FULL" | "OFF";
   readonly #lockQueue = new LockQueue();
+  #checkpoint: NodeJS.Timeout | null = null;
 
   constructor(
     connection: DatabaseSync,
@@ -96,19 +100,23 @@ export class Database<Name extends string> {
   }
 
   /**
-   * Copies all changes from the write-ahead log into the file (https://sqlite.org/pragma.html#pragma_wal_checkpoint). SQLite ignores a log
-   * that is missing or damaged, so call it after changes whose loss would permit what was forbidden. A copy that fails is repeated later:
-   * the change is in the log.
+   * Copies all changes from the write-ahead log into the file soon (https://sqlite.org/pragma.html#pragma_wal_checkpoint). SQLite ignores a
+   * log that is missing or damaged, so call it after changes whose loss would permit what was forbidden. A copy waits for the disk
+   * twice, so changes that follow each other have one.
    */
-  checkpoint(): void {
-    try {
-      this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
-    } catch {
-      // The disk is full, or another process checkpoints.
-    }
+  checkpointSoon(): void {
+    this.#checkpoint ??= setTimeout(() => {
+      this.#checkpoint = null;
+      try {
+        this.#connection.exec("PRAGMA wal_checkpoint(PASSIVE)");
+      } catch {
+        // The disk is full, or another process checkpoints. The change is in the log.
+      }
+    }, CHECKPOINT_MS).unref();
   }
 
   close(): void {
+    clearTimeout(this.#checkpoint ?? undefined);
     if (this.#connection.isOpen) this.#connection.close();
   }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 
 import { Problem } from "../../src/errors.ts";
 import { SqlitePolicyStore } from "../../src/policies/stores/sqlite.ts";
+import { until } from "../contract/until.ts";
 import { policy, policyStoreSuite, remove, set } from "../suites/policy-store.ts";
 
 policyStoreSuite("the embedded store", async () => {
@@ -45,7 +46,19 @@ test("the files of the store are readable only for their owner", async (t) => {
   for (const name of await readdir(folder)) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600, name);
 });
 
-test("an acknowledged policy survives a process that is killed immediately after, also without the write-ahead log", async (t) => {
+test("a policy survives soon also the loss of the write-ahead log", async (t) => {
+  const file = await databaseFile(t);
+  const first = SqlitePolicyStore.open(file);
+  t.after(() => first.close());
+  await set(first, "demo", policy({ day: 7 }));
+  await until(async () => (await readFile(file)).includes("demo"), "the policy is in the file");
+  await copyFile(file, `${file}.copy`);
+  const second = SqlitePolicyStore.open(`${file}.copy`);
+  t.after(() => second.close());
+  assert.deepEqual(second.get("demo"), policy({ day: 7 }));
+});
+
+test("an acknowledged policy survives a process that is killed immediately after", async (t) => {
   const file = await databaseFile(t);
   const fixture = fileURLToPath(new URL("set-and-wait.ts", import.meta.url));
   const child = spawn(process.execPath, [fixture, file, "demo"], { stdio: ["pipe", "pipe", "inherit"] });
@@ -53,7 +66,6 @@ test("an acknowledged policy survives a process that is killed immediately after
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   assert.deepEqual(await exit, [null, "SIGKILL"]);
-  await rm(`${file}-wal`);
   const store = SqlitePolicyStore.open(file);
   t.after(() => store.close());
   assert.deepEqual(store.get("demo"), policy({ day: 7 }));

@@ -72,7 +72,7 @@ export class SqlitePolicyStore implements PolicyStore {
   #write(change: () => void): void {
     try {
       change();
-      this.#database.checkpoint();
+      this.#database.checkpointSoon();
     } catch (error) {
       const detail = "the policies of containers cannot be written; nothing was changed";
       throw new Problem("store_unavailable", detail, { cause: error });

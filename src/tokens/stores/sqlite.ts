@@ -17,6 +17,15 @@ import {
 import { LEEWAY_S } from "../token-format.ts";
 import { type Statement, TOKEN_DATABASE } from "./sqlite-statements.ts";
 
+interface WaitingRevocation {
+  readonly jti: string;
+  readonly revokedBy: string;
+  readonly nowMs: number;
+  readonly end: number | null;
+  readonly resolve: (isFresh: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * The tokens that were issued here, and the revoked ones.
  *
@@ -29,6 +38,8 @@ export class SqliteTokenStore implements TokenStore {
   readonly #revoked: Set<string>;
   /** Revocations that the current change deletes. */
   #forgotten: string[] = [];
+  /** The revocations of this turn of the event loop. */
+  #waiting: WaitingRevocation[] = [];
   readonly #revokedListeners: ((jtis: readonly string[]) => void)[] = [];
 
   /**
@@ -99,6 +110,8 @@ export class SqliteTokenStore implements TokenStore {
    *
    * A `jti` that was not issued here is revoked too, because nodes may share keys without sharing the store.
    *
+   * Revocations of one turn of the event loop are one transaction: each waits for the disk, on the thread of all requests.
+   *
    * @param end the Unix seconds at which a token that was not issued here expires, if known: the revocation is kept until then
    * @returns whether this call revoked it.
    * @throws {Problem} `request_invalid` when it is not a `jti`, `store_unavailable` when it cannot be written.
@@ -107,18 +120,40 @@ export class SqliteTokenStore implements TokenStore {
     if (!isJti(jti)) {
       throw new Problem("request_invalid", "the jti is not valid: it must be a UUID in lower case");
     }
-    return this.#database.whenUnlocked(() => {
-      if (this.#revoked.has(jti)) return false;
-      this.#writeNow("the token was not revoked", () => {
+    if (this.#revoked.has(jti)) return false;
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const count = this.#waiting.push({ jti, revokedBy, nowMs, end, resolve, reject });
+    if (count === 1) setImmediate(() => void this.#revokeWaiting());
+    return promise;
+  }
+
+  async #revokeWaiting(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    try {
+      const fresh = await this.#database.whenUnlocked(() => this.#revokeAll(waiting));
+      for (const each of waiting) each.resolve(fresh.get(each.jti) === each);
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  /** Writes revocations in one transaction. @returns the first of each token that was not revoked before */
+  #revokeAll(waiting: readonly WaitingRevocation[]): ReadonlyMap<string, WaitingRevocation> {
+    const fresh = new Map<string, WaitingRevocation>();
+    for (const each of waiting) if (!this.#revoked.has(each.jti) && !fresh.has(each.jti)) fresh.set(each.jti, each);
+    if (fresh.size === 0) return fresh;
+    this.#writeNow("the token was not revoked", () => {
+      for (const { jti, revokedBy, nowMs, end } of fresh.values()) {
         this.#forget(nowMs);
         this.#statements.revoke.run(jti, revokedBy, nowMs, end === null ? null : forgetAt(end, LEEWAY_S));
-      });
-      this.#database.checkpoint();
-      // After the disk write: a token that was reported as revoked must not be valid after a restart.
-      this.#revoked.add(jti);
-      for (const listener of this.#revokedListeners) listener([jti]);
-      return true;
+      }
     });
+    this.#database.checkpointSoon();
+    // After the disk write: a token that was reported as revoked must not be valid after a restart.
+    for (const jti of fresh.keys()) this.#revoked.add(jti);
+    for (const listener of this.#revokedListeners) listener([...fresh.keys()]);
+    return fresh;
   }
 
   retire(jti: string, nowMs: number): Promise<void> | void {

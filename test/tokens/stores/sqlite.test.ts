@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test, type TestContext } from "node:test";
@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import type { Payload } from "../../../src/tokens/payload.ts";
 import { TOKEN_DATABASE } from "../../../src/tokens/stores/sqlite-statements.ts";
 import { SqliteTokenStore } from "../../../src/tokens/stores/sqlite.ts";
+import { until } from "../../contract/until.ts";
 import { problemOf, running, START_S, temporaryFolder } from "../support.ts";
 
 const START_MS = START_S * 1_000;
@@ -54,16 +55,16 @@ test("a revocation applies at once and only once, even after a reopen", async (t
   const jti = randomUUID();
   const first = SqliteTokenStore.open(file, START_MS);
   assert.equal(first.isRevoked(jti), false);
-  assert.equal(first.revoke(jti, "me", START_MS), true);
+  assert.equal(await first.revoke(jti, "me", START_MS), true);
   assert.equal(first.isRevoked(jti), true);
-  assert.equal(first.revoke(jti, "me", START_MS), false);
+  assert.equal(await first.revoke(jti, "me", START_MS), false);
   first.close();
   const second = SqliteTokenStore.open(file, START_MS);
   assert.equal(second.isRevoked(jti), true);
   second.close();
 });
 
-test("an acknowledged revocation survives a kill of the process right after it, also without the write-ahead log", async (t) => {
+test("an acknowledged revocation survives a kill of the process right after it", async (t) => {
   const file = join(await temporaryFolder(t), "tokens.sqlite");
   const jti = randomUUID();
   const fixture = fileURLToPath(new URL("revoke-and-wait.ts", import.meta.url));
@@ -72,11 +73,40 @@ test("an acknowledged revocation survives a kill of the process right after it, 
   const exit = once(child, "exit");
   child.kill("SIGKILL");
   assert.deepEqual(await exit, [null, "SIGKILL"]);
-  // SQLite begins again without a word if its log is missing or damaged.
-  await rm(`${file}-wal`);
   const registry = SqliteTokenStore.open(file, START_MS);
   t.after(() => registry.close());
   assert.equal(registry.isRevoked(jti), true);
+});
+
+test("a revocation survives soon also the loss of the write-ahead log, without which SQLite begins again without a word", async (t) => {
+  const folder = await temporaryFolder(t);
+  const file = join(folder, "tokens.sqlite");
+  const jti = randomUUID();
+  const first = SqliteTokenStore.open(file, START_MS);
+  t.after(() => first.close());
+  await first.revoke(jti, "me", START_MS);
+  await until(async () => (await readFile(file)).includes(jti), "the revocation is in the file");
+  const copy = join(folder, "copy.sqlite");
+  await copyFile(file, copy);
+  const second = SqliteTokenStore.open(copy, START_MS);
+  t.after(() => second.close());
+  assert.equal(second.isRevoked(jti), true);
+});
+
+test("revocations of one turn are one transaction, and each token is revoked once", async (t) => {
+  const file = join(await temporaryFolder(t), "tokens.sqlite");
+  const store = SqliteTokenStore.open(file, START_MS);
+  t.after(() => store.close());
+  const told: string[][] = [];
+  store.onRevoked((jtis) => told.push([...jtis]));
+  const jtis = [randomUUID(), randomUUID()] as const;
+  const revoked = await Promise.all([jtis[0], jtis[1], jtis[0]].map((jti) => store.revoke(jti, "me", START_MS)));
+  assert.deepEqual(revoked, [true, true, false]);
+  assert.deepEqual(told, [[...jtis]]);
+  assert.deepEqual(
+    jtis.map((jti) => store.isRevoked(jti)),
+    [true, true],
+  );
 });
 
 test("a revocation that cannot be written is reported and does not apply", async (t) => {
