@@ -109,12 +109,13 @@ export class SqliteTaskStore implements TaskStore {
     after: string | null,
     change: () => PutOutcome,
   ): Promise<PutOutcome> | PutOutcome {
-    return this.#write(() =>
-      this.#database.transaction(
+    return this.#write(() => {
+      this.#database.checkpointSoon();
+      return this.#database.transaction(
         () => ((this.#newest(container, name)?.etag ?? null) === after ? change() : "changed"),
         (outcome) => outcome === "stored",
-      ),
-    );
+      );
+    });
   }
 
   #write<T>(change: () => T): T | Promise<T> {
