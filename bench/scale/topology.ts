@@ -80,6 +80,8 @@ export async function startTopology(
       path.join(folder, "nginx"),
       port,
       nodes.map((node) => node.port),
+      // The load has one address.
+      (config) => config.replace("rate=500r/s", "rate=1000000r/s"),
     );
     closers.defer(() => end(proxy, "SIGTERM"));
     return { port, redis, nodes, admin, [Symbol.asyncDispose]: () => closers.disposeAsync() };

@@ -74,6 +74,7 @@ async function withPath(): Promise<(config: string) => string> {
   return (config) =>
     config
       .replace(/map \$remote_addr \$caisson_client \{[^}]*\}/, "")
+      .replace(/limit_req_zone [^;]*;/, "")
       .replace(/limit_conn_zone \$caisson_client [^;]*;/, () => counts)
       .replace("    server {\n", (head) => `${head}${locations}\n`);
 }
@@ -483,6 +484,27 @@ describe("the configuration of nginx", { skip: noNginx }, () => {
         released.emit("release");
         assert.equal((await answered).status, 200);
       }
+    });
+  }
+
+  for (const prefix of ["", "/caisson"]) {
+    it(`limits the rate of a client, whose requests take no place after it has reset them${prefix && ", also below a path"}`, async (t) => {
+      const change = prefix === "" ? (config: string): string => config : await withPath();
+      let arrived = 0;
+      const node = await listening(t, (_, response) => {
+        arrived += 1;
+        response.end("done");
+      });
+      const port = await proxyTo(t, [node], (config) =>
+        withAddressOfHeader(change(config)).replace("rate=500r/s", "rate=1r/m").replaceAll("burst=1000", "burst=2"),
+      );
+      const get = (address: string): Promise<Answer> =>
+        request(port, "GET", `${prefix}/api/runs/demo`, { headers: { "x-address": address } });
+      const statuses: number[] = [];
+      for (let count = 0; count < 5; count++) statuses.push((await get("192.0.2.1")).status);
+      assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
+      assert.equal((await get("192.0.2.2")).status, 200);
+      assert.equal(arrived, 4, "a refused request reaches no node");
     });
   }
 
