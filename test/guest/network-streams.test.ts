@@ -143,7 +143,7 @@ describe("streams of a guest", () => {
       later();
       return 1;
     `);
-    const { id, outcome } = net.guest.start(
+    const { outcome } = net.guest.start(
       net.guest.code(
         `now(); await new Promise((resolve) => setImmediate(resolve)); return new Promise((resolve) => setImmediate(resolve))`,
       ),

@@ -100,7 +100,9 @@ test("revocations of one turn are one transaction, and each token is revoked onc
   const told: string[][] = [];
   store.onRevoked((jtis) => told.push([...jtis]));
   const jtis = [randomUUID(), randomUUID()] as const;
-  const revoked = await Promise.all([jtis[0], jtis[1], jtis[0]].map((jti) => store.revoke(jti, "me", START_MS)));
+  const revoked = await Promise.all(
+    [jtis[0], jtis[1], jtis[0]].map(async (jti) => await store.revoke(jti, "me", START_MS)),
+  );
   assert.deepEqual(revoked, [true, true, false]);
   assert.deepEqual(told, [[...jtis]]);
   assert.deepEqual(
