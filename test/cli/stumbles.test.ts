@@ -298,6 +298,19 @@ describe("the error of a value that is not a name, token or certificate names it
     assert.match(stderr, /tasks\.a\.cron is not a known member, because the service has no schedule/);
   });
 
+  it("for a project without the folder of the tasks", async () => {
+    const project = path.join(folder, "bare");
+    await mkdir(project, { recursive: true });
+    await writeFile(path.join(project, "caisson.json"), '{"container": "acme"}');
+    const { code, stderr } = await caisson("deploy", project);
+    assert.equal(code, 2);
+    assert.match(
+      stderr,
+      /there is no folder .*bare\/tasks: each task is a \.ts or \.js file in it, such as .*hello\.ts/,
+    );
+    assert.doesNotMatch(stderr, /ENOENT/);
+  });
+
   it("for a variable, by each command", async () => {
     for (const [line, variable, meant] of [
       [["doctor", "--isolation", "none"], "CAISSON_WAL_LIMIT", "CAISSON_WALL_LIMIT"],

@@ -117,6 +117,10 @@ function findTasks(folder: string): { name: string; file: string }[] {
   try {
     names = readdirSync(tasks, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [] : [entry.name]));
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") {
+      const what = `each task is a .ts or .js file in it, such as ${path.join(tasks, "hello.ts")} for the task hello`;
+      throw new UsageError(`there is no folder ${tasks}: ${what}`, { cause: error });
+    }
     throw new UsageError(`${tasks} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const found = names.flatMap((file) => {
