@@ -248,6 +248,19 @@ describe("the error of a value that is not a name, token or certificate names it
     assert.match(stderr, /CAISSON_TOKEN: leave Bearer out/);
   });
 
+  it("for a variable with the path of the token or the answer that issued it, instead of the token", async () => {
+    const rows: readonly [token: string, said: RegExp][] = [
+      ["data/admin.token", /CAISSON_TOKEN: .*: it is a path; write "\$\(cat PATH\)"$/m],
+      [await write("my token", "x"), /CAISSON_TOKEN: .*: it is a path; write "\$\(cat PATH\)"$/m],
+      ['{"token":"eyJ.a.b","jti":"1"}', /CAISSON_TOKEN: .*: it is JSON; give the member token of the answer$/m],
+    ];
+    for (const [token, said] of rows) {
+      const { code, stderr } = await hostedCommand(["whoami", "--url", service.url], { CAISSON_TOKEN: token });
+      assert.equal(code, 2);
+      assert.match(stderr, said);
+    }
+  });
+
   it("for a file that code imports and that is not there", async () => {
     const { stderr } = await caisson(
       "run",

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import type { Config } from "../../config.ts";
@@ -27,7 +27,9 @@ export function checkedToken(text: string, source: string): string {
 function instead(text: string): string {
   if (/^\$[({\w]/.test(text)) return ": it is a command or a variable of the shell; write it in double quotes";
   if (/^["']/.test(text)) return ": it is in quotes; leave them out";
-  if (/^(?:~|\.{0,2})\/\S+$/.test(text)) return ': it is a path; write "$(cat PATH)"';
+  if (text.startsWith("{")) return ": it is JSON; give the member token of the answer";
+  if (/^(?:~|\.{0,2})\/\S+$|[/\\]\S*\.token$/.test(text) || existsSync(text))
+    return ': it is a path; write "$(cat PATH)"';
   return "";
 }
 
