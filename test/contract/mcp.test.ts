@@ -476,6 +476,7 @@ describe("the MCP endpoint", () => {
       [call({ tool: "run_code", arguments: {} }), /name is the name of a tool, as text/],
       [call({ name: "run_code", arguments: '{"code":"1"}' }), /arguments must be an object, and no text of JSON/],
       [call({ name: "run_code", args: { code: "1" } }), /write arguments instead of args/],
+      [call({ name: "run_code", code: "1" }), /params must be like .*: put code into arguments/],
       [call({ name: "get_runs", arguments: { limit: 500 } }), /limit must be a whole number from 1 to 50/],
       [call({ name: "get_runs", arguments: { status: "failed" } }), /The status failed is a fault of the service/],
       [call({ name: "run_code", arguments: {} }), /the arguments of run_code have a fault: code must be/],

@@ -146,6 +146,8 @@ function faultOfCall(params: unknown, namesContainer: boolean): string | null {
   if (typeof name !== "string") return `${form}: name is the name of a tool, as text`;
   if (given !== undefined && (typeof given !== "object" || given === null || Array.isArray(given)))
     return `${form}: arguments must be an object, and no text of JSON`;
+  const beside = ["code", "container", "data"].find((each) => each in params);
+  if (given === undefined && beside !== undefined) return `${form}: put ${beside} into arguments`;
   const other = ["args", "input", "parameters", "params"].find((each) => each in params);
   return given === undefined && other !== undefined ? `${form}: write arguments instead of ${other}` : null;
 }
