@@ -278,7 +278,16 @@ describe("the error of a value that is not a name, token or certificate names it
       ["ending.ts", 'import { n } from "./near";\nexport default () => n;', /but "\.\/near\.ts" is one: write it so\./],
       ["replaced.ts", 'import { n } from "./near.js";\nexport default () => n;', /but "\.\/near\.ts" is one/],
       ["required.js", 'const { n } = require("./sub");\nreturn n', /but "\.\/sub\/index\.ts" is one/],
-      ["sub/above.ts", 'import { n } from "../near.ts";\nexport default () => n;', /outside of the folder of the code/],
+      [
+        "sub/above.ts",
+        'import { n } from "../near.ts";\nexport default () => n;',
+        /The file is outside of the folder of the code/,
+      ],
+      [
+        "sub/bare.ts",
+        'import { n } from "../near";\nexport default () => n;',
+        /but "\.\.\/near\.ts" is one\. It is outside of the folder of the code\..* with --bundle/,
+      ],
     ];
     for (const [name, code, said] of rows) {
       const { code: exitCode, stderr } = await caisson("run", await write(name, code));

@@ -36,7 +36,13 @@ export function readSource(file: string): Source {
       const inside = path.relative(folder, target);
       const name = `./${inside.split(path.sep).join("/")}`;
       if (inside.startsWith("..") || path.isAbsolute(inside)) {
-        if (isFile(target)) unsent.set(specifier!, OUTSIDE);
+        const ending = isFile(target) ? "" : endingOf(target);
+        if (ending === "") unsent.set(specifier!, `The file ${OUTSIDE}`);
+        else if (ending !== null)
+          unsent.set(
+            specifier!,
+            `There is no such file, but "${withEnding(specifier!, ending)}" is one. It ${OUTSIDE}`,
+          );
         continue;
       }
       if (Object.hasOwn(modules, name) || path.resolve(target) === path.resolve(file)) continue;
@@ -60,7 +66,7 @@ export function readSource(file: string): Source {
 }
 
 const OUTSIDE =
-  "The file is outside of the folder of the code. caisson run and caisson deploy send only files in this folder and below it: move the file, or bundle the code with --bundle.";
+  "is outside of the folder of the code. caisson run and caisson deploy send only files in this folder and below it: move the file, or bundle the code with --bundle.";
 /** Endings that bundlers and TypeScript add or replace. */
 const ENDINGS = [".ts", ".tsx", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 
