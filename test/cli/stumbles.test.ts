@@ -320,6 +320,19 @@ describe("the error of a value that is not a name, token or certificate names it
     assert.match(stderr, /tasks\.a\.cron is not a known member, because the service has no schedule/);
   });
 
+  it("for members of a task that caisson.json cannot have", async () => {
+    const project = path.join(folder, "tools");
+    await mkdir(path.join(project, "tasks"), { recursive: true });
+    await writeFile(path.join(project, "tasks", "a.js"), "1");
+    const content = { container: "acme", tasks: { a: { tool: true, input: { type: "object" }, typescript: true } } };
+    await writeFile(path.join(project, "caisson.json"), JSON.stringify(content));
+    const { code, stderr } = await caisson("deploy", project);
+    assert.equal(code, 2);
+    for (const name of ["tool", "input"])
+      assert.match(stderr, new RegExp(`tasks\\.a\\.${name} is not a known member; PUT /api/tasks/.* sets it`));
+    assert.match(stderr, /tasks\.a\.typescript is not a known member; the ending of the file decides it/);
+  });
+
   it("for a project without the folder of the tasks", async () => {
     const project = path.join(folder, "bare");
     await mkdir(project, { recursive: true });

@@ -98,6 +98,12 @@ function faultsOf(name: string, value: unknown, found: readonly { readonly name:
 }
 
 const SCHEDULE = /^(?:cron|schedules?|triggers?|interval|every)$/;
+/** Members of a task that the file cannot have, and what sets them. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  tool: "; PUT /api/tasks/{container}/{name} sets it, with the code",
+  input: "; PUT /api/tasks/{container}/{name} sets it, with the code",
+  typescript: "; the ending of the file decides it",
+};
 const MAX_LISTED = 30;
 
 function unknown(names: readonly string[], known: readonly string[], prefix: string): string[] {
@@ -105,7 +111,9 @@ function unknown(names: readonly string[], known: readonly string[], prefix: str
   return wrong.map((name) => {
     const why = SCHEDULE.test(name)
       ? ", because the service has no schedule; let cron call /api/run/{container}/{name}"
-      : didYouMean(name, known) || (known.length <= MAX_LISTED ? `; the members are ${known.join(", ")}` : "");
+      : (known === TASK_MEMBERS && Object.hasOwn(ELSEWHERE, name) && ELSEWHERE[name]) ||
+        didYouMean(name, known) ||
+        (known.length <= MAX_LISTED ? `; the members are ${known.join(", ")}` : "");
     return `${prefix}${name} is not a known member${why}`;
   });
 }
