@@ -433,6 +433,19 @@ describe("run", () => {
     assert.match(stderr, /no administrative token: .*\(the file does not exist\)/);
   });
 
+  it("names --url for a stored login, which does not apply with --port", async () => {
+    const { stderr } = await hostedCommand(
+      ["run", await write("three.js", "1"), "--port", "8599"],
+      {},
+      undefined,
+      folder,
+    );
+    assert.match(
+      stderr,
+      /set --data, .*, or for the token of caisson login, write --url http:\/\/127\.0\.0\.1:8599 only/,
+    );
+  });
+
   it("reports an administrative token that may not be read", { skip: whyNoUser() }, async () => {
     const words = ["run", await write("two.js", "1"), "--data", service.data];
     const { stderr } = await command(words, {}, NOBODY);

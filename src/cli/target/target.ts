@@ -106,13 +106,13 @@ function atProfile(
 }
 
 /** Returns the service of this machine, with the token of the environment or of its data folder. */
-function here({ config: read, anonymous }: TargetRequest): Target {
+function here({ config: read, anonymous, hasLocalFlags }: TargetRequest): Target {
   const config = read();
   const { host, port } = placeOf(config);
   const name = host.includes(":") ? `[${host}]` : host;
   const certificate = config.tlsCert === null ? null : readFileSync(path.resolve(config.tlsCert));
   const url = `${certificate === null ? "http" : "https"}://${name}:${port}`;
-  const token = anonymous ? null : tokenOf(config);
+  const token = anonymous ? null : tokenOf(config, hasLocalFlags ? url : null);
   return { url, token, profile: null, origin: "local", fetch: fetchWith(certificate) };
 }
 

@@ -36,8 +36,10 @@ function instead(text: string): string {
 /**
  * Returns the token of the environment, or the administrative token of the data folder. @throws {UsageError} if both
  * are absent.
+ *
+ * @param url the address that flags such as `--port` set, with which no stored login applies; null without these flags
  */
-export function tokenOf({ data }: Config): string {
+export function tokenOf({ data }: Config, url: string | null): string {
   const token = tokenOfEnvironment();
   if (token !== undefined) return token;
   const file = path.resolve(data, "admin.token");
@@ -47,7 +49,8 @@ export function tokenOf({ data }: Config): string {
     if (error instanceof UsageError) throw error;
     const isRefused = (error as NodeJS.ErrnoException).code === "EACCES";
     const why = isRefused ? "this user may not read it" : "the file does not exist";
-    const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE}, or run caisson login (${why})`;
+    const login = url === null ? "run caisson login" : `for the token of caisson login, write --url ${url} only`;
+    const message = `no administrative token: ${file} cannot be read; set --data, or the token in ${TOKEN_VARIABLE}, or ${login} (${why})`;
     throw new UsageError(message, { cause: error });
   }
 }
