@@ -10,7 +10,7 @@ const IF_MAIN =
 
 /**
  * Returns the hint for code that returned nothing, because nothing returns the value of the function that does its work: its call stands
- * above its declaration, or behind a test for the main module. Otherwise null. Never throws.
+ * above its declaration, or behind a test for the main module, or there is none. Otherwise null. Never throws.
  */
 export function mainCall(text: string): Emptied | null {
   try {
@@ -22,8 +22,9 @@ export function mainCall(text: string): Emptied | null {
     }
     const all = tokensOf(text);
     const tokens = all && withoutLastFunctions(all);
-    const at = tokens && tokens.length < all.length ? callAtEnd(tokens) : -1;
-    if (!tokens || at === -1) return null;
+    if (!tokens || tokens.length === all.length) return null;
+    const at = callAtEnd(tokens);
+    if (at === -1) return uncalledFunction(text, all, tokens.length);
     const { text: name, at: offset } = tokens[at]!;
     const isReturned = tokens.some(({ text: word, depth }) => word === "return" && depth === 0);
     const isDeclared = all.some(({ text: word, depth }, index) => {
@@ -36,6 +37,35 @@ export function mainCall(text: string): Emptied | null {
     // A task has replaced a method of texts, lists or patterns.
     return null;
   }
+}
+
+/** Names of a function that does the work of a program. */
+const MAIN = /^(?:main|run|start|solve|solution|handler|execute)$/;
+const DECLARES = /^(?:const|let|var|import|function|async|class|type|interface)$/;
+const NAME = /^[A-Za-z_$][\w$]{0,63}$/;
+
+/**
+ * Returns the hint for a text that ends with function declarations, and names the function that does its work nowhere else: one with the
+ * name of a main function, or the last one of a text that has only functions. Otherwise null.
+ *
+ * @param end the number of tokens in front of the declarations
+ */
+function uncalledFunction(text: string, all: readonly Token[], end: number): Emptied | null {
+  if (all.some(({ text: word, depth }) => word === "return" && depth === 0)) return null;
+  // Another statement before the declarations may be the whole work.
+  if (all.slice(0, end).some(isOther)) return null;
+  let at = end;
+  for (let index = end; index < all.length && !MAIN.test(all[at + 1]!.text); index += 1)
+    if (all[index]!.depth === 0 && all[index]!.text === "function") at = index;
+  const name = all[at + 1]!.text;
+  if (!(end === 0 ? NAME : MAIN).test(name)) return null;
+  const close = all.findIndex(({ depth, text: word }, index) => index > at && depth === 0 && word === "}");
+  if (all.some(({ text: word }, index) => word === name && (index < at || index > close))) return null;
+  return { hint: "uncalledMain", path: `.${name}${/^[ \t]*import\b/m.test(text) ? ".module" : ""}` };
+}
+
+function isOther({ depth, kind, startsLine, text: word }: Token): boolean {
+  return depth === 0 && startsLine && kind === "word" && !DECLARES.test(word);
 }
 
 /** Returns the tokens in front of the function declarations that end a text. */

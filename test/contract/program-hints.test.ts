@@ -60,6 +60,20 @@ describe("a program whose value nothing returns has the fix", () => {
       "async function main() { return 42 }\nif (require.main === module) {\n  main();\n}",
       /^A task is no main module, so line 2/,
     ],
+    [
+      "function add(a, b) { return a + b }\nfunction main() { return add(1, 2) }",
+      /^The code returned nothing, because nothing calls main\(\): put return main\(\) at its end\.$/,
+    ],
+    [
+      "const x = 1;\nfunction main() { return x }\nfunction other() { return 2 }",
+      /nothing calls main\(\): put return main/,
+    ],
+    ["function add(a, b) { return a + b }\nasync function total() { return add(1, 2) }", /nothing calls total\(\)/],
+    [
+      'import os from "node:os";\nfunction eol() { return os.EOL }\nfunction main() { return eol() }',
+      /^The module exports nothing, so the result is null: put export default main at its end\.$/,
+    ],
+    ["function main() { return add(1, 2) }\nfunction add(a, b) { return main }", /^\(none\)$/],
     ["function main() { return 1 }\nif (context.query.x) main();", /^\(none\)$/],
     ["return null;\nfunction main() { return 1 }", /^\(none\)$/],
     ["globalThis.n = 1;\nfunction main() { return 1 }", /^\(none\)$/],

@@ -101,6 +101,10 @@ const OF_NAMES = {
     `A task is no main module, so line ${numberOf(line)} does not call ${name}: write return ${name}() instead.`,
   unreturnedCall: ([name = "", line = ""]: readonly string[]) =>
     `The code returned nothing, because nothing returns the value of ${name}(): put return before ${name}(), in line ${numberOf(line)}.`,
+  uncalledMain: ([name = "", module]: readonly string[]) =>
+    module === undefined
+      ? `The code returned nothing, because nothing calls ${name}(): put return ${name}() at its end.`
+      : `The module exports nothing, so the result is null: put export default ${name} at its end.`,
   digits: ([first = "", second = ""]: readonly string[]) =>
     `The values of a query are texts, so + joins them: write Number(context.query.${first}) + Number(context.query.${second}).`,
   printedThen: ([line]: readonly string[]) => {
