@@ -26,6 +26,11 @@ const HINTS: readonly ErrorHint[] = [
     pattern: /^(?:Deno|Bun) is not defined/,
     hint: "The code runs in Node: use the node: modules, and `export default { fetch(request) { ... } }` for a server.",
   },
+  {
+    pattern:
+      /npm install --include=optional |^Could not locate the bindings file|^No native build was found|^Cannot find native binding|npm has a bug related to optional dependencies/,
+    hint: "The package has native code, which does not run here: use a package that is JavaScript or WebAssembly.",
+  },
   { pattern: /^\[object Response\]$/, hint: "Return the Response instead of throwing it." },
   {
     pattern:

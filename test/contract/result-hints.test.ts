@@ -577,6 +577,10 @@ describe("an error of JavaScript", () => {
     ["return context.body().n", /^The members of the context are values/],
     ["return [1].contains(1)", /^JavaScript has no contains: did you mean includes\?$/],
     ["return context.json()", /^The context is no Request: context\.body is the parsed body/],
+    [
+      "throw new Error('Could not load the \"sharp\" module using the linux-x64 runtime\\n    npm install --include=optional sharp')",
+      /^The package has native code, which does not run here: use a package that is JavaScript or WebAssembly\.$/,
+    ],
     ["return context.done(null, 1)", /^The context has no callback: return the result/],
     ["export class Greeter { hello() {} }", /export default \(context\) => new Greeter\(\)\.hello\(context\)\.$/],
     ["export default class { fetch() {} }", /^Export an instance: export default new Name\(\)\.$/],
