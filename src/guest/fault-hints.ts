@@ -2,6 +2,7 @@ import type { FaultMessage } from "../wire/messages.ts";
 import { absentHint } from "./absent-hints.ts";
 import { callHint } from "./call-hints.ts";
 import { contextHint } from "./context-hints.ts";
+import { honoHint } from "./hono-hints.ts";
 import { listHint } from "./list-hints.ts";
 import { misreadHint } from "./misread-hints.ts";
 import { promiseHint } from "./promise-hints.ts";
@@ -34,6 +35,7 @@ export function hintOfFault(
     misreadHint(main, fault) ??
     listHint(main, located, run) ??
     callHint(main, fault) ??
+    honoHint(main, fault) ??
     fault.hint ??
     shape?.hintOf?.(fault) ??
     contextHint(main, fault) ??

@@ -111,6 +111,17 @@ describe("a function that takes the context for a value has the fix", () => {
     ["export default function f(name, count) { return name.trim() }", /^name is the context, /],
     ["(data) => data.map((x) => x)", /^The first parameter is the context, .* context\.body, which is the list\.$/],
     ["(event) => event.split(',')", /^event is the context, which has no split: event\.body is the parsed body/],
+    [
+      'export default (c) => c.json({ hello: "world" })',
+      /^c is the context of caisson, and not that of Hono: return the value/,
+    ],
+    [
+      'export default async (ctx) => ctx.text("hi")',
+      /^ctx is .*not that of Hono: return the value, or Response\.json\(value\)/,
+    ],
+    ["return context.html('hi')", /^context is .*not that of Hono/],
+    ["const c = {};\nreturn c.json(1)", /^(?!c is the context)/],
+    ["export default (c) => c.json()", /^c is the context, which has no json: c\.body is the parsed body/],
     ["(context) => context.foo()", /^The parameter is the context, which has no foo/],
     ["(user) => { user = {}; return user.trim() }", /^Only a text has trim|^Did you mean|^The value in front/],
     ["const f = (name) => name.trim(); export default () => f(1)", /^(?!name is the context)/],
