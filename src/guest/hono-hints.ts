@@ -3,7 +3,7 @@ import type { FaultMessage } from "../wire/messages.ts";
 const CALLED = /^(c|ctx|context)\.(json|text|html) is not a function/;
 /** A function that is the code, with the parameter c. Elsewhere, c may be anything. */
 const HAS_C =
-  /^\s*(?:export\s+default\s+|module\.exports\s*=\s*)?(?:async\s*)?(?:function\s*[\w$]{0,64}\s*)?\(?\s*c\s*(?:[,):]|=>)/m;
+  /^[ \t]{0,20}(?:export[ \t]+default[ \t]+|module\.exports[ \t]*=[ \t]*)?(?:async[ \t]*)?(?:function[ \t]*[\w$]{0,64}[ \t]*)?\(?[ \t]*c[ \t]*(?:[,):]|=>)/m;
 /** A longer text is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_CHARACTERS = 32 * 1024;
 
