@@ -21,6 +21,11 @@ const OPEN_MS = 5_000;
 const MAX_LARGE_READS = 8;
 /** Refusals of a Redis that has no data: it reads them at its start, or has no master. No caller can bring them about. */
 const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN) /;
+/**
+ * How long a Redis that has refused a write, because it is a replica, counts as reachable after the client has closed the connection.
+ * The client does that to find the new master, and needs half a second or more.
+ */
+const REPLICA_MS = 5_000;
 /** The characters of a name's hash in its key: 192 bits, so that an attacker cannot find two names with one hash. */
 export const HASH_CHARS = 32;
 
@@ -56,6 +61,8 @@ export class RedisLink {
   readonly #replies: Replies;
   readonly #largeReads = new FairQueue(MAX_LARGE_READS);
   #lost: Error | null = null;
+  /** When Redis last refused a write because it is a replica, on the clock of `performance.now()`. */
+  #refusedMs = -Infinity;
   #probes = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -105,6 +112,7 @@ export class RedisLink {
 
   /** Whether Redis could not be reached for a command, or had no data. Otherwise it refused this command alone. */
   isAway(reason: unknown): boolean {
+    if (performance.now() - this.#refusedMs < REPLICA_MS) return false;
     return this.#lost !== null || (reason instanceof Error && AWAY.test(reason.message));
   }
 
@@ -199,6 +207,7 @@ export class RedisLink {
   /** Opens the breaker if Redis is lost, but not if it refused the command or is busy. */
   #failed(error: unknown): Problem {
     if (error instanceof RedisBusy) return unavailable(error);
+    if (this.#isRefusal(error) && error.message.startsWith("READONLY")) this.#refusedMs = performance.now();
     if (!this.#isRefusal(error)) this.#lose(plain(error));
     return unavailable(plain(error));
   }

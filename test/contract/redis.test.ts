@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { missing, type RedisServer, startRedis } from "../redis/server.ts";
 import type { Answer } from "./http.ts";
@@ -352,6 +353,25 @@ describe("a node with --on-store-loss allow", { skip: await missing("redis-serve
     try {
       await redis.client.config("SET", "maxmemory", "1");
       for (let run = 0; run < 3; run++) assert.equal((await node.run("free", "6 * 7")).status, 503);
+    } finally {
+      await node.stop();
+    }
+  });
+
+  it("refuses runs of a Redis that has become a replica, also while it looks for the new master", async () => {
+    await using redis = await startRedis();
+    const flags = ["--redis", redis.url, "--on-store-loss", "allow", "--revocation-lag", "10m"];
+    const node = await startService([...NO_WALL, ...flags]);
+    try {
+      await redis.client.call("REPLICAOF", "127.0.0.1", "1");
+      const statuses = new Set<number>();
+      for (let run = 0; run < 30; run++) {
+        statuses.add((await node.run("free", "6 * 7")).status);
+        await pause(50);
+      }
+      assert.deepEqual([...statuses], [503]);
+      await redis.client.call("REPLICAOF", "NO", "ONE");
+      await until(async () => (await node.run("free", "6 * 7")).status === 200, "it counts again");
     } finally {
       await node.stop();
     }
