@@ -61,7 +61,7 @@ export class MalformedRequests {
     // The parser reports an error again for each chunk after the first malformed chunk.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    const [status, reason, detail] = malformed(error.code);
+    const [status, reason, detail] = malformed(error);
     const hint = headerHint(error);
     const problem = new Problem("request_invalid", detail, { status, ...(hint !== null && { hint }) });
     this.#afterAnswers(socket, (broken) => {
@@ -110,7 +110,11 @@ function isProtocolError({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && (code.startsWith("HPE_") || code === "ERR_HTTP_REQUEST_TIMEOUT");
 }
 
-function malformed(code: string | undefined): [status: number, reason: string, detail: string] {
+function malformed({ code, reason }: ParserError): [status: number, reason: string, detail: string] {
+  // The parser reports this after the head, perhaps before the request begins and is refused with the same status.
+  if (code === "HPE_INVALID_TRANSFER_ENCODING" && reason?.startsWith("Request has")) {
+    return [501, "Not Implemented", "the last Transfer-Encoding is not chunked; only chunked is supported"];
+  }
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
       return [

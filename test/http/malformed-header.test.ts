@@ -67,3 +67,10 @@ describe("the hint for a header that the parser rejects", () => {
     assert.equal((await answerTo(chunk)).hint, undefined);
   });
 });
+
+it("a request with an unknown transfer coding is 501, also if the parser rejects its body before it begins", async () => {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const answer = text(socket);
+  socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\nx");
+  assert.match(await answer, /^HTTP\/1\.1 501 /);
+});
