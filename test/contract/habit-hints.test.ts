@@ -306,3 +306,16 @@ it("a hint never changes the result", async () => {
 return [o, new Proxy({}, { getOwnPropertyDescriptor() { ${trap} }, getPrototypeOf() { ${trap} } })]`;
   assert.deepEqual(await outcomeOf(code), [[{ b: 1 }, {}], null]);
 });
+
+describe("an answer whose cookie the client does not receive", () => {
+  for (const code of [
+    `export default () => new Response("x", { headers: { "Set-Cookie": "a=b" } })`,
+    `(context, req, res) => { res.setHeader("Set-Cookie", "a=b"); res.end("x"); }`,
+  ]) {
+    it(`has a hint: ${code}`, async () => {
+      const { status, headers } = await service.run("cookies", code);
+      assert.deepEqual([status, headers["set-cookie"]], [200, undefined]);
+      assert.match(headers["caisson-hint"] ?? "", /^The client does not receive Set-Cookie/);
+    });
+  }
+});

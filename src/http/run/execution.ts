@@ -7,6 +7,7 @@ import type { EgressUse } from "../../egress/budgets.ts";
 import type { Refusal } from "../../egress/faults.ts";
 import type { Problem } from "../../errors.ts";
 import { type AnswersBy, DATA_FRAME_COST_BYTES, type HeadMessage } from "../../wire/messages.ts";
+import { COOKIE_HINT, setsCookie } from "./response-headers.ts";
 import type { RunTrace } from "./run-trace.ts";
 
 /** The outcome of a run: a buffered result, or the head and the streamed body of an answer. */
@@ -137,6 +138,7 @@ export class Execution implements RunListener {
   head(head: HeadMessage, answersBy: AnswersBy = "value"): void {
     const isOfHandler = answersBy === "fetch";
     this.#observer.responded(head, isOfHandler);
+    if (this.#hint === null && setsCookie(head.headers)) this.hinted(COOKIE_HINT);
     this.#body = new Body(
       (bytes) => this.#guest?.inFlight.grant(this.#id, bytes),
       () => this.abandon(),

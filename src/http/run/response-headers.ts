@@ -30,6 +30,14 @@ export function allowedHeaders(headers: readonly string[], isOfHandler: boolean 
   return allowed;
 }
 
+/** Whether a task sets a cookie, which the client does not receive. @param headers name, value, name, value */
+export function setsCookie(headers: readonly string[]): boolean {
+  return headers.some((name, index) => index % 2 === 0 && name.toLowerCase() === "set-cookie");
+}
+
+export const COOKIE_HINT =
+  "The client does not receive Set-Cookie, because all tasks share the origin of the service: return the value in the body or in an x- header, and let your own server set the cookie.";
+
 /** Returns headers by name. A name that occurs again is joined as in RFC 9110, section 5.2. @param headers name, value, name, value */
 export function joinedHeaders(headers: readonly string[]): Record<string, string> {
   const byName = new Map<string, string>();
