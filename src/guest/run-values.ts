@@ -38,8 +38,8 @@ export function runValue(name: string, run: Run, spellings = true): RunValue | n
 }
 
 /**
- * Returns the secret or the param of which a name of the code is probably a misspelling, or null. A hint with it gives away no more
- * than the code does: the names differ by one typing mistake.
+ * Returns the secret or the param of which a name of the code is probably a misspelling, or null. The names differ by one
+ * typing mistake. A caller with a token who may run a named task, and may not read it, learns this name, and never a value.
  */
 export function nearOwn(name: string, run: Run, parts: readonly ("params" | "secrets")[]): RunValue | null {
   const context = contextOf(run);

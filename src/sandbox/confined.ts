@@ -138,16 +138,12 @@ export async function openConfined(
     const explain = (code: number): string | null => confinementFault(plan, code);
     const name = `${group}${++started}`;
     const resources = resourcesOf(kind, limits);
-    const guest = new GuestChild(
-      child,
-      Promise.resolve(child.pid!),
-      cgroups,
-      name,
+    const { stub } = folder;
+    const guest = new GuestChild(child, Promise.resolve(child.pid!), cgroups, name, {
       explain,
-      resources,
-      false,
-      folder.stub,
-    );
+      limits: resources,
+      stub,
+    });
     const watched = {
       disk: { pid: child.pid!, identity: home.owner, stub: folder.stub, folder: home.tmp },
       usedMs: () => processTimeMs(child.pid!),

@@ -58,6 +58,18 @@ function withoutInput(child: ChildProcess): ChildProcess {
   return child;
 }
 
+/** What differs between the isolation levels and the kinds of guests. */
+export interface GuestOptions {
+  /** Returns the meaning of an exit code of a guest that was never sealed, or null. */
+  readonly explain?: (code: number) => string | null;
+  /** The limits of its group, if they are not those of tasks. */
+  readonly limits?: ResourceLimits;
+  /** Whether its /tmp is a tmpfs that no other process uses. */
+  readonly hasTmpfs?: boolean;
+  /** The file of the stub, or null if the guest has the user of this process. */
+  readonly stub?: string | null;
+}
+
 /** A guest that is a child process of this process, at any isolation level. */
 export class GuestChild implements StartedGuest {
   readonly socket: Socket | null;
@@ -83,21 +95,13 @@ export class GuestChild implements StartedGuest {
   readonly #niceness: GuestNiceness | null;
   #stderr = "";
 
-  /**
-   * @param explain returns the meaning of an exit code of a guest that was never sealed, or null.
-   * @param limits the limits of its group, if they are not those of tasks.
-   * @param hasTmpfs whether its /tmp is a tmpfs that no other process uses
-   * @param stub the file of the stub or null if the guest has the user of this process.
-   */
+  /** @param name the name of its control group */
   constructor(
     child: ChildProcess,
     pid: Promise<number>,
     cgroups: Cgroups | null,
     name: string,
-    explain: (code: number) => string | null = () => null,
-    limits?: ResourceLimits,
-    hasTmpfs: boolean = false,
-    stub: string | null = null,
+    { explain = () => null, limits, hasTmpfs = false, stub = null }: GuestOptions = {},
   ) {
     this.#child = child;
     this.#hasTmpfs = hasTmpfs;

@@ -76,7 +76,8 @@ export async function openNamespaces(
     sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, bytes);
     const pid = readPid(child.stdio[INFO] as Socket);
     const explain = (code: number): string | null => confinementFault(plan, code);
-    return new GuestChild(child, pid, cgroups, `${group}${++started}`, explain, resources, true, folder.stub);
+    const options = { explain, limits: resources, hasTmpfs: true, stub: folder.stub };
+    return new GuestChild(child, pid, cgroups, `${group}${++started}`, options);
   };
 
   const nodeWall = bwrapArguments(nodeBinds, ENVIRONMENT, limits);

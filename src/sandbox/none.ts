@@ -69,7 +69,7 @@ export async function openNone(folder: RunFolder, limits: GuestResources): Promi
         sendPlan(child.stdio[PLAN_DESCRIPTOR] as Socket, plan);
       }
       const pid = Promise.resolve(child.pid!);
-      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, undefined, own, false, folder.stub);
+      const guest = new GuestChild(child, pid, cgroups, `${group}${++started}`, { limits: own, stub: folder.stub });
       void guest.exited.then(() => rmSync(tmp, { recursive: true, force: true }));
       return guest;
     },
