@@ -11,7 +11,7 @@ import type { Proxies } from "./proxies.ts";
  */
 export class ConnectionShare {
   readonly #proxies: Pick<Proxies, "networkOf">;
-  readonly #onRefused: (network: string, open: number) => void;
+  readonly #onRefused: (network: string, why: string) => void;
   readonly #open: NetworkCounts;
 
   /**
@@ -21,7 +21,7 @@ export class ConnectionShare {
   constructor(
     mostOfNetwork: number,
     proxies: Pick<Proxies, "networkOf">,
-    onRefused: (network: string, open: number) => void,
+    onRefused: (network: string, why: string) => void,
   ) {
     this.#open = new NetworkCounts(mostOfNetwork);
     this.#proxies = proxies;
@@ -44,7 +44,7 @@ export class ConnectionShare {
     if (network === null) return true;
     const full = this.#open.add(network);
     if (full) {
-      this.#onRefused(full.name, full.count);
+      this.#onRefused(full.name, `has ${full.count} open, which is its share`);
       return false;
     }
     socket.once("close", () => this.#open.remove(network));

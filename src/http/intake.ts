@@ -2,7 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
+import { AcceptQueue } from "./accept-queue.ts";
 import { clientNetwork } from "./address.ts";
+import { ConnectionRate, RATE } from "./connection-rate.ts";
 import type { ConnectionShare } from "./connection-share.ts";
 import { Pieces } from "./pieces.ts";
 import { Pipelining } from "./pipelining.ts";
@@ -15,6 +17,8 @@ interface IntakeDependencies {
   readonly proxies: Proxies;
   readonly connections: Pick<ConnectionShare, "admits">;
   readonly requestShare: Pick<RequestShare, "begin" | "end">;
+  /** Called for each connection that is closed because of the rate of its network; it must limit its own work. */
+  readonly onRefused: (network: string, why: string) => void;
 }
 
 /** A request that has arrived. */
@@ -32,12 +36,15 @@ export interface Arrival {
 export class Intake {
   readonly #proxies: Proxies;
   readonly #connections: IntakeDependencies["connections"];
+  readonly #onRefused: IntakeDependencies["onRefused"];
+  readonly #rate = new ConnectionRate();
   readonly #turns = new RequestTurns();
   readonly #pieces = new Pieces(this.#turns);
   readonly #pipelining: Pipelining;
 
-  constructor({ proxies, connections, requestShare }: IntakeDependencies) {
+  constructor({ proxies, connections, requestShare, onRefused }: IntakeDependencies) {
     this.#proxies = proxies;
+    this.#onRefused = onRefused;
     this.#connections = connections;
     this.#pipelining = new Pipelining(requestShare);
   }
@@ -48,10 +55,17 @@ export class Intake {
    * @param ofServer limits the connections to this server further
    */
   attach(server: Server, ofServer: Pick<ConnectionShare, "admits"> | null = null): void {
+    const queue = new AcceptQueue(server);
     const accept = (socket: Socket): void => {
       this.#turns.accepted();
+      const othersWait = queue.accepted();
+      // The client has reset the connection before it was accepted.
+      if (socket.remoteAddress === undefined) return void socket.destroy();
       this.#proxies.recordPeer(socket);
-      const isAdmitted = this.#connections.admits(socket) && (ofServer === null || ofServer.admits(socket));
+      const isAdmitted =
+        this.#keepsRate(socket, othersWait) &&
+        this.#connections.admits(socket) &&
+        (ofServer === null || ofServer.admits(socket));
       if (!isAdmitted) return void socket.destroy();
       this.#pieces.attach(socket, { networkOf: (bytes) => this.#proxies.networkOfBytes(socket, bytes) });
     };
@@ -61,11 +75,23 @@ export class Intake {
         this.#pipelining.attach(socket);
       });
     } else {
+      const [serve] = server.listeners("connection") as [(this: Server, socket: Socket) => void];
+      server.off("connection", serve);
       server.on("connection", (socket: Socket) => {
         accept(socket);
+        if (socket.destroyed) return;
+        serve.call(server, socket);
         this.#pipelining.attach(socket);
       });
     }
+  }
+
+  /** @param othersWait whether others wait to be accepted. Otherwise a client may open as many connections as it can */
+  #keepsRate(socket: Socket, othersWait: boolean): boolean {
+    const network = this.#proxies.networkOf(socket);
+    if (network === null || this.#rate.admits(network) || !othersWait) return true;
+    this.#onRefused(network, `opens more than ${RATE} in a second while others wait to be accepted`);
+    return false;
   }
 
   /** Counts a request until its answer is closed. @returns null if its connection is closed, so that it must not be served */

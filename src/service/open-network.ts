@@ -41,8 +41,8 @@ export function openSources(config: Config, { policy, ports }: Egress): Sources 
 interface Entrance {
   readonly proxies: Proxies;
   readonly intake: Intake;
-  /** Called for each connection that is refused because its network has its share. */
-  readonly onRefused: (network: string, open: number) => void;
+  /** Called for each connection that is refused because of what its network has open or opens. */
+  readonly onRefused: (network: string, why: string) => void;
 }
 
 /** @param share the most connections, and the most requests at once, of one client network */
@@ -50,5 +50,9 @@ export function openIntake({ trustProxy }: Config, share: number, log: Log): Ent
   const proxies = new Proxies(trustProxy, (ignored) => log.pino.warn(ignored));
   const onRefused: Entrance["onRefused"] = (...refused) => log.refusedConnection(...refused);
   const connections = new ConnectionShare(share, proxies, onRefused);
-  return { proxies, onRefused, intake: new Intake({ proxies, connections, requestShare: new RequestShare(share) }) };
+  return {
+    proxies,
+    onRefused,
+    intake: new Intake({ proxies, connections, requestShare: new RequestShare(share), onRefused }),
+  };
 }

@@ -43,10 +43,11 @@ export interface Log {
    */
   refusedRun(family: string, names: RunNames, client: string, error: unknown): void;
   /**
-   * Logs that a connection of a client network was closed because the network has its share of connections: at most one line a
-   * minute for each network, and ten for all networks.
+   * Logs that a connection of a client network was closed: at most one line a minute for each network, and ten for all networks.
+   *
+   * @param why what the network has or does, such as `has 64 open, which is its share`
    */
-  refusedConnection(network: string, open: number): void;
+  refusedConnection(network: string, why: string): void;
   /** Logs a line that a task wrote to its console. @param text called only if the line is logged. */
   task(names: RunNames, level: number, text: () => string): void;
   /** Logs a failure that is not in the answer of its run, as `run` does. @param again whether the run has logged a failure before. */
@@ -97,14 +98,13 @@ export function openLog(level: Config["logLevel"]): Log {
       if (isOverload) shared(overloads, family, "error", line, error.message);
       else shared(refusals, family, "info", line, error.message);
     },
-    refusedConnection: (network, open) => {
+    refusedConnection: (network, why) => {
       const nowMs = performance.now();
       const leftOut = crowds.admit(network, nowMs);
       if (leftOut === null || allCrowds.admit(ALL, nowMs) === null) return;
       logger.warn(
         leftOut ? { client: network, leftOut } : { client: network },
-        `new connections are closed: the network of the client has ${open} open, which is its share; ` +
-          "if it is a proxy, name it with --trust-proxy",
+        `new connections are closed: the network of the client ${why}; if it is a proxy, name it with --trust-proxy`,
       );
     },
     // At debug for every level of the task, because a task must not fill the log of the service.

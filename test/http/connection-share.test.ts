@@ -10,14 +10,14 @@ import { listening } from "./listening.ts";
 
 interface Shared {
   readonly share: ConnectionShare;
-  /** The refusals, as network and number of open connections. */
-  readonly refused: [string, number][];
+  /** The refusals, as network and reason. */
+  readonly refused: [string, string][];
   /** Opens a connection, and waits until the server has admitted it, or closed it. */
   readonly open: (from: string) => Promise<{ socket: Socket; admitted: boolean }>;
 }
 
 async function sharing(t: TestContext, most: number, trusted: readonly string[] = []): Promise<Shared> {
-  const refused: [string, number][] = [];
+  const refused: [string, string][] = [];
   const share = new ConnectionShare(most, new Proxies(trusted, () => {}), (...refusal) => refused.push(refusal));
   let decided: PromiseWithResolvers<boolean> | null = null;
   const port = await listening(t, {
@@ -54,7 +54,7 @@ it("a network has as many connections as its share, and each other network has i
   for (let count = 0; count < 5; count++) assert.equal((await open("127.0.0.1")).admitted, false);
   assert.deepEqual(
     refused,
-    Array.from({ length: 5 }, () => ["127.0.0.1", 3]),
+    Array.from({ length: 5 }, () => ["127.0.0.1", "has 3 open, which is its share"]),
   );
   assert.ok((await open("127.0.0.2")).admitted);
   held.pop()!.destroy();

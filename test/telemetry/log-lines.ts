@@ -68,7 +68,7 @@ switch (what) {
     log.refused(traced, { host: "10.0.0.1", port: 80, reason: "address", unreported: 0 });
     break;
   case "connections":
-    for (let at = 0; at < 1_000; at++) log.refusedConnection(`192.0.2.${at % 20}`, 64);
+    for (let at = 0; at < 1_000; at++) log.refusedConnection(`192.0.2.${at % 20}`, "has 64 open, which is its share");
     break;
   case "task":
     log.task({ ...names, task: "hook" }, 3, () => 'two\nlines "and quotes"');

@@ -28,8 +28,8 @@ export interface ConsoleServerDependencies {
   readonly logo: Logo | null;
   readonly proxies: Proxies;
   readonly intake: Intake;
-  /** Called for each connection that is refused because its network has its share. */
-  readonly onRefused: (network: string, open: number) => void;
+  /** Called for each connection that is refused because of what its network has open or opens. */
+  readonly onRefused: (network: string, why: string) => void;
   /** The port of the service. */
   readonly servicePort: number;
 }
