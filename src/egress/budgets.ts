@@ -18,6 +18,8 @@ const RENEWAL_MS = 30_000;
 /** The network use of one run, or of the code of ended runs. */
 export interface Budget {
   readonly run: number;
+  /** The number of runs whose limits it has together: 1 for a run. */
+  runs: number;
   /** The token family of the run. */
   readonly family: string;
   /** Null for the code of ended runs. */
@@ -64,7 +66,10 @@ export class Budgets {
   readonly #runs: RunsInFlight;
   readonly #budgets: Map<number, Budget> = new Map();
   #ofEndedRuns: Budget | null = null;
+  /** When the budget of ended runs was renewed, and the runs that have ended since then, and in the time before. */
   #renewedMs = 0;
+  #ended = 0;
+  #endedBefore = 0;
 
   constructor(runs: RunsInFlight) {
     this.#runs = runs;
@@ -86,16 +91,20 @@ export class Budgets {
 
   /**
    * Returns the budget of all code whose run has ended: what goes on after an answer, or after its caller has left, and pools that
-   * reconnect in the context of the run that used them first. It uses no budget of a run in flight.
+   * reconnect in the context of the run that used them first. It uses no budget of a run in flight. It has the limits of the runs that
+   * have ended lately together: a pool that many runs use reconnects for each of them, and any of these runs waits for it.
    */
   #ofEnded(): Budget {
-    const nowMs = performance.now();
-    this.#ofEndedRuns ??= { ...newBudget(NO_RUN, this.#runs.ownerFamily, null), over: true };
-    if (nowMs - this.#renewedMs >= RENEWAL_MS) {
-      Object.assign(this.#ofEndedRuns, { opens: 0, lookups: 0, bytes: 0 });
-      this.#renewedMs = nowMs;
+    const budget = (this.#ofEndedRuns ??= { ...newBudget(NO_RUN, this.#runs.ownerFamily, null), over: true });
+    const elapsedMs = performance.now() - this.#renewedMs;
+    if (elapsedMs >= RENEWAL_MS) {
+      Object.assign(budget, { opens: 0, lookups: 0, bytes: 0 });
+      this.#endedBefore = elapsedMs < 2 * RENEWAL_MS ? this.#ended : 0;
+      this.#ended = 0;
+      this.#renewedMs += elapsedMs;
     }
-    return this.#ofEndedRuns;
+    budget.runs = 1 + this.#ended + this.#endedBefore;
+    return budget;
   }
 
   /**
@@ -107,6 +116,7 @@ export class Budgets {
   }
 
   end(run: number): void {
+    this.#ended += 1;
     const budget = this.#budgets.get(run);
     if (!budget) return;
     budget.over = true;
@@ -114,8 +124,13 @@ export class Budgets {
   }
 }
 
+/** Returns the beginning of a sentence about what uses a budget. */
+export function userOf({ listener }: Budget): string {
+  return listener === null ? "code of ended runs has" : "the run has";
+}
+
 function newBudget(run: number, family: string, listener: RunInFlight | null): Budget {
   const use = { connections: 0, bytesSent: 0, bytesReceived: 0, refused: 0 };
   const counts = { open: 0, opens: 0, lookups: 0, bytes: 0 };
-  return { run, family, listener, use, ...counts, reported: new Set(), over: false };
+  return { run, runs: 1, family, listener, use, ...counts, reported: new Set(), over: false };
 }

@@ -1,7 +1,7 @@
 import { formatSize } from "../units.ts";
 import { textFrame } from "../wire/frames.ts";
 import { FROM_GUEST, type NetworkFault, type OpenMessage, TO_GUEST } from "../wire/messages.ts";
-import { type Budget, Budgets, type RunsInFlight } from "./budgets.ts";
+import { type Budget, Budgets, type RunsInFlight, userOf } from "./budgets.ts";
 import { EgressDenied } from "./denied.ts";
 import {
   LINGER_MS,
@@ -152,10 +152,13 @@ export class Gateway implements StreamOwner {
     stream.payer.bytes += bytes;
     stream.payer.use[direction] += bytes;
     this.#egress.counts.bytes += bytes;
-    const limit = this.#egress.limits.bytes;
+    const limit = this.#egress.limits.bytes * stream.payer.runs;
     if (stream.payer.bytes <= limit) return null;
     this.#refusals.add(stream.payer, stream.attempt, "limit");
-    return denial(stream.attempt, `the run has sent and received ${formatSize(limit)}, the maximum (--egress-bytes)`);
+    return denial(
+      stream.attempt,
+      `${userOf(stream.payer)} sent and received ${formatSize(limit)}, the maximum (--egress-bytes)`,
+    );
   }
 
   hold(stream: Stream, bytes: number): NetworkFault | null {
@@ -203,12 +206,14 @@ export class Gateway implements StreamOwner {
 
   #whyNotOpen(budget: Budget): string | null {
     const { limits, connections } = this.#egress;
-    if (budget.opens >= MAX_OPENS) return `the run has requested ${MAX_OPENS} connections, the maximum`;
-    if (budget.open >= limits.connections) {
-      return `the run has ${budget.open} open connections, the maximum (--egress-connections)`;
+    const { runs } = budget;
+    if (budget.opens >= runs * MAX_OPENS)
+      return `${userOf(budget)} requested ${runs * MAX_OPENS} connections, the maximum`;
+    if (budget.open >= runs * limits.connections) {
+      return `${userOf(budget)} ${budget.open} open connections, the maximum (--egress-connections)`;
     }
-    if (budget.bytes > limits.bytes) {
-      return `the run has sent and received ${formatSize(limits.bytes)}, the maximum (--egress-bytes)`;
+    if (budget.bytes > runs * limits.bytes) {
+      return `${userOf(budget)} sent and received ${formatSize(runs * limits.bytes)}, the maximum (--egress-bytes)`;
     }
     if (this.#held.size >= MAX_STREAMS && !this.#makeRoom()) {
       return `the runs of the container have ${MAX_STREAMS} open connections, the maximum`;

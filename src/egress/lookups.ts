@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from "node:net";
 
 import type { EgressCounts } from "../telemetry/egress-counts.ts";
 import type { AnswerMessage } from "../wire/messages.ts";
-import type { Budget, Budgets } from "./budgets.ts";
+import { type Budget, type Budgets, userOf } from "./budgets.ts";
 import { EgressDenied } from "./denied.ts";
 import { CONNECT_MS, MAX_LOOKUPS, MAX_OPENS, MAX_REMEMBERED } from "./egress-limits.ts";
 import { type Attempt, denial, failure, RUN_IS_OVER } from "./faults.ts";
@@ -65,7 +65,8 @@ export class Lookups {
   }
 
   #whyNot(budget: Budget): string | null {
-    if (budget.lookups >= MAX_OPENS) return `the run has looked up ${MAX_OPENS} names, the maximum`;
+    const most = budget.runs * MAX_OPENS;
+    if (budget.lookups >= most) return `${userOf(budget)} looked up ${most} names, the maximum`;
     return this.#inProgress.size >= MAX_LOOKUPS ? `${MAX_LOOKUPS} lookups are in progress, the maximum` : null;
   }
 

@@ -53,6 +53,19 @@ describe("a run", () => {
     assert.match((await wire.open(0, "127.0.0.1", port).broke).message, /no such run is in flight/);
   });
 
+  it("leaves its limits to code of ended runs, because pools that many runs use reconnect in the contexts of ended runs", async (t) => {
+    const { port } = await serveTcp(t, (socket) => socket.resume());
+    const network = await openNetwork(t, { ports: [port], limits: { connections: 2 } });
+    const { wire, run, guest } = network;
+    const refused = async (): Promise<string> => (await wire.open(0, "10.0.0.1", 80).broke).message;
+    for (let each = 0; each < 1_000; each++) assert.match(await refused(), /not public/);
+    assert.match(await refused(), /code of ended runs has requested 1000 connections, the maximum/);
+    start(guest, "2");
+    await finish(network, run);
+    await opened(network, { id: 0 } as Recorder, port, 4);
+    assert.match((await wire.open(0, "127.0.0.1", port).broke).message, /has 4 open connections, the maximum/);
+  });
+
   it("may request a limited number of connections, refused ones included, so that it cannot scan ports", async (t) => {
     const network = await openNetwork(t);
     const { wire, run, guest } = network;
@@ -129,12 +142,13 @@ describe("connections that outlive their run", () => {
     await pooled!.has(400_000);
     const next = start(network.guest, "2");
     await finish(network, network.run);
-    // The first run has used 800 000 bytes of its 1 MiB; the second run has not used any of its bytes.
+    // The first run has used 800,000 bytes of its 1 MiB; the second run has not used any of its bytes.
+    network.puppet.say(FROM_GUEST.sender, pooled!.id, windowPayload(next.id));
     await pooled!.send(Buffer.alloc(400_000));
     await pooled!.has(800_000);
     const [own] = await opened(network, next, port, 1);
     void own!.send(Buffer.alloc(400_000));
-    await own!.broke;
+    assert.match((await own!.broke).message, /the run has sent and received 1MiB, the maximum/);
   });
 
   it("use the bytes of the last run that sends on them, while their own run is in flight, too", async (t) => {
