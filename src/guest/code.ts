@@ -31,8 +31,12 @@ import { askForTransform } from "./transform.ts";
 
 const NativePromise = Promise;
 const Bytes = Uint8Array;
+const later = setTimeout;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
+
+/** The longest time that other runs of a code wait for its first evaluation. */
+const FIRST_MS = 50;
 
 /**
  * One submitted code, evaluated at its first run. A function or a handler is kept, so that module state stays warm between
@@ -47,8 +51,9 @@ export class Code {
   #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
   #shape: Shape | null = null;
-  /** Set while the first evaluation awaits something. Later runs wait for it, because it may result in a function to keep. */
+  /** Set while other runs wait for the first evaluation, because it may result in a function to keep, or for JavaScript. */
   #first: Promise<unknown> | null = null;
+  #isEvaluated = false;
   /** The last `compiled` frame that was sent, its two bytes as one number. */
   #announced: number | null = null;
   #hasEndedRun = false;
@@ -153,7 +158,10 @@ export class Code {
     if (wantsBody && probablyUsesContext(parsed.text)) return withBody(run, () => this.#evaluate(run));
     const evaluation = parsed();
     if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
-    const release = this.#announced === null ? this.#blockOtherRuns(run) : () => {};
+    const release = this.#isEvaluated ? () => {} : this.#blockOtherRuns(run);
+    // The first caller may choose how long it takes.
+    if (!this.#isEvaluated) later(release, FIRST_MS);
+    this.#isEvaluated = true;
     whenSettled(
       evaluation.value,
       (value) => {
@@ -224,7 +232,7 @@ export class Code {
     const { promise, resolve } = NativePromise.withResolvers<void>();
     this.#first = promise;
     const release = (): void => {
-      this.#first = null;
+      if (this.#first === promise) this.#first = null;
       resolve();
     };
     // Otherwise an evaluation that never ends would block the other runs for ever.
@@ -240,11 +248,13 @@ export class Code {
     const outcome = outcomeOf(evaluation, value);
     const shape =
       this.#parsed!.takesContext && outcome.shape ? { ...outcome.shape, needsContext: true } : outcome.shape;
-    this.#shape = shape;
-    this.#announce(shape);
+    // Another run may have evaluated the code meanwhile. All further runs share its module state.
+    this.#shape ??= shape;
+    this.#isEvaluated = true;
+    this.#announce(this.#shape);
     if (run.over) return;
     if (outcome.shape === null) this.#answer(run, outcome.result);
-    else runShape(shape!, run);
+    else runShape(this.#shape!, run);
   }
 
   #answer(run: Run, result: unknown): void {

@@ -138,15 +138,23 @@ describe("the forms of code", () => {
     assert.equal((await guest.start(code).outcome).result, "2");
   });
 
-  it("an evaluation that never ends blocks other runs only until it is aborted", async () => {
+  it("an evaluation that never ends blocks other runs for a moment only, and these do not wait for each other", async () => {
     const code = guest.code(
-      "globalThis.calls = (globalThis.calls ?? 0) + 1; if (calls === 1) await new Promise(() => {}); return calls",
+      "globalThis.calls = (globalThis.calls ?? 0) + 1; if (calls < 3) await new Promise(() => {}); return calls",
     );
-    const first = guest.start(code);
-    const second = guest.start(code);
-    await guest.ping();
-    guest.abort(first.id, "gone");
-    assert.equal((await second.outcome).result, "2");
+    const endless = [guest.start(code), guest.start(code)];
+    assert.equal((await guest.start(code).outcome).result, "3");
+    for (const { id } of endless) guest.abort(id, "gone");
+  });
+
+  it("of functions that several first evaluations result in, the first is kept, with its module state", async () => {
+    const code = guest.code("let n = 0; await new Promise((resolve) => setTimeout(resolve, 300)); return () => ++n");
+    const outcomes = await Promise.all([1, 2, 3].map(() => guest.start(code).outcome));
+    assert.deepEqual(
+      outcomes.map(({ result }) => result),
+      ["1", "2", "3"],
+    );
+    assert.equal((await guest.start(code).outcome).result, "4");
   });
 
   it("the guest reports whether code takes a context", async () => {
