@@ -14,6 +14,7 @@ import {
   endBody,
   forgetCode,
   forgetPackages,
+  onlyOpenRun,
   payer,
   setPendingError,
   startPreflight,
@@ -76,7 +77,7 @@ function onFrame(type: number, id: number, payload: Buffer): void {
 }
 
 process.removeAllListeners("warning");
-guardProcess();
+guardProcess(onlyOpenRun);
 watchForStall();
 hideOwnFrames();
 captureConsole();

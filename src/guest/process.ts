@@ -5,6 +5,7 @@ import { currentRun } from "./current-run.ts";
 import { threwFault } from "./faults.ts";
 import { reportLateError } from "./logs.ts";
 import { ownFolder } from "./own-require.ts";
+import type { Run } from "./run.ts";
 import { closeLink, flushLink, isFlushed } from "./service-link.ts";
 
 /** Ends the process like `process.exit`, but does not call the task's listeners. It is undocumented and has no type. */
@@ -42,15 +43,19 @@ export function exitGuest(code: number): void {
   realExit(code);
 }
 
-/** Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`. */
-export function guardProcess(): void {
+/**
+ * Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`.
+ *
+ * @param onlyRun returns the run that is open, if there is only one
+ */
+export function guardProcess(onlyRun: () => Run | null): void {
   for (const name of OWN_VARIABLES) delete process.env[name];
   // The user of a guest has no entry in a list of users, so `os.homedir()` would throw, and packages call it while they are imported.
   process.env["HOME"] = ownFolder;
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, because a task could remove a listener.
   process.setUncaughtExceptionCaptureCallback(onUncaught);
-  process.on("unhandledRejection", onUncaught);
+  process.on("unhandledRejection", (error: unknown) => onRejected(error, onlyRun));
 }
 
 function exit(code?: number | string | null): never {
@@ -88,6 +93,16 @@ function onUncaught(error: unknown): void {
   if (!run) return exitFaulty();
   if (!run.over) return run.fault(threwFault(error));
   reportLateError(run, "after its answer", error);
+}
+
+/**
+ * V8 rejects the promises of `WebAssembly.compile` and `instantiate` in no asynchronous context. A promise that nothing awaits breaks
+ * nothing, and the code of its run may still await it, so it must not end the runs of other callers.
+ */
+function onRejected(error: unknown, onlyRun: () => Run | null): void {
+  if (currentRun()) return onUncaught(error);
+  if (exiting) return;
+  onlyRun()?.fault(threwFault(error));
 }
 
 /**

@@ -31,6 +31,20 @@ describe("the process of a guest", () => {
     assert.equal((await bystander.outcome).result, "null");
   });
 
+  it("a rejection of WebAssembly that nothing awaits fails its own run if that is alone, and no other run", async () => {
+    for (const call of ["compile", "instantiate"]) {
+      const text = `() => { WebAssembly.${call}(new Uint8Array(9)); return new Promise((resolve) => { globalThis.end = resolve }) }`;
+      assert.match((await guest.fault(text)).detail, /CompileError/);
+      const bystander = guest.start(guest.code("await new Promise((resolve) => { globalThis.free = resolve })"));
+      const careless = guest.start(guest.code(text));
+      const caught = `const module = WebAssembly.${call}(new Uint8Array(9)); await new Promise((resolve) => setTimeout(resolve, 50)); await module`;
+      assert.match((await guest.fault(caught)).detail, /CompileError/);
+      assert.equal(await guest.value("end(1), free(), 1"), 1);
+      assert.equal((await careless.outcome).result, "1");
+      assert.equal((await bystander.outcome).result, "null");
+    }
+  });
+
   it("an uncaught exception after the answer is reported as a late error, and the guest continues", async () => {
     const { id, outcome } = guest.start(
       guest.code("() => { setImmediate(() => { throw new Error('late') }); return 1 }"),
