@@ -11,9 +11,12 @@ const FAST_MS = 250;
 const LONG = 256;
 /** The tables of TCP sockets of this network namespace. The listening sockets come first. */
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-/** The part of a table that is read. A line has at most 180 bytes. */
-const TABLE_BYTES = 32 << 10;
-const LISTENING = "0A";
+/** The part of a table that is read: some 350 listening sockets. One read returns less than a page. */
+const TABLE_BYTES = 64 << 10;
+const READ_BYTES = 4 << 10;
+const HEADING = /^\s*sl\b/;
+/** A line with the state 0A: number, local address, remote address, state. */
+const LISTENING = /^\s*\d+: \S+ \S+ 0A /;
 
 /** The connections to a server that the kernel has established and the server has not accepted. */
 export class AcceptQueue {
@@ -59,25 +62,37 @@ export function waitingConnections(port: number): number {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   let waiting = 0;
   for (const table of TABLES) {
-    for (const line of beginningOf(table).split("\n")) {
-      const [, local, , state, queues] = line.trim().split(/\s+/, 5);
-      if (state !== LISTENING || !local!.endsWith(ending)) continue;
-      waiting += Number.parseInt(queues!.split(":")[1] ?? "", 16) || 0;
+    for (const line of listeningIn(table)) {
+      const [, local, , , queues] = line.trim().split(/\s+/, 5);
+      if (local!.endsWith(ending)) waiting += Number.parseInt(queues!.split(":")[1] ?? "", 16) || 0;
     }
   }
   return waiting;
 }
 
-function beginningOf(path: string): string {
+/** Returns the lines of the listening sockets, which come first. */
+function listeningIn(table: string): string[] {
+  const lines: string[] = [];
   try {
-    const file = openSync(path, "r");
+    const file = openSync(table, "r");
     try {
-      const bytes = Buffer.allocUnsafe(TABLE_BYTES);
-      return bytes.toString("latin1", 0, readSync(file, bytes, 0, TABLE_BYTES, 0));
+      const piece = Buffer.allocUnsafe(READ_BYTES);
+      let rest = "";
+      for (let left = TABLE_BYTES; left > 0; left -= READ_BYTES) {
+        const bytes = readSync(file, piece, 0, READ_BYTES, null);
+        if (bytes === 0) break;
+        const read = (rest + piece.toString("latin1", 0, bytes)).split("\n");
+        rest = read.pop()!;
+        for (const line of read) {
+          if (LISTENING.test(line)) lines.push(line);
+          else if (!HEADING.test(line)) return lines;
+        }
+      }
     } finally {
       closeSync(file);
     }
   } catch {
-    return "";
+    // The kernel does not show the table.
   }
+  return lines;
 }

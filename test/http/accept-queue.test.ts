@@ -52,6 +52,16 @@ describe("the queue of the kernel", () => {
     }
   });
 
+  it("is found among hundreds of other listening sockets", async (t) => {
+    await Promise.all(Array.from({ length: 200 }, () => listening(t, createServer())));
+    for (let each = 0; each < 5; each++) {
+      const port = await listening(t, createServer());
+      opening(t, port)("127.0.0.1", 10);
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      assert.equal(waitingConnections(port), 10);
+    }
+  });
+
   it("is read again after 64 connections, and is not long while a server accepts fewer than these in a quarter of a second", async (t) => {
     const server = createServer();
     const port = await listening(t, server);

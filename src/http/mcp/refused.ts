@@ -1,4 +1,5 @@
 import type { Problem } from "../../errors.ts";
+import { perWindow } from "../../units.ts";
 import { problemAnswer } from "../problem.ts";
 import { cut } from "./cut.ts";
 import type { ToolResult } from "./tool.ts";
@@ -28,7 +29,7 @@ function windows(violations: readonly object[] | undefined): string[] {
     const { member = "", detail, window, limit, retryAfterMs, class: of } = violation as Violation;
     if (detail !== undefined) return `- ${member} ${detail}`;
     if (window === undefined) return `- ${JSON.stringify(violation)}`;
-    return `- limit of the ${of}: ${limit} a ${window}, free in ${retryAfterMs} ms`;
+    return `- limit of the ${of}: ${limit} ${perWindow(window)}, free in ${retryAfterMs} ms`;
   });
 }
 

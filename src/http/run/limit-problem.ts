@@ -3,6 +3,7 @@ import { type LimitSources, originOf, shownOrigin, type ShownOrigin } from "../.
 import type { Decision, KeyUsage } from "../../limits/store.ts";
 import { WINDOW_NAMES } from "../../limits/windows.ts";
 import type { Caller } from "../../tokens/caller.ts";
+import { perWindow } from "../../units.ts";
 
 /**
  * The 429 of a refused run. It names every violated window and where its limit was set. Its code is that of the window with
@@ -24,7 +25,7 @@ export function limitProblem(
   const { setBy } = violations[decision.violations.indexOf(worst)]!;
   return new Problem(
     worst.class === "container" ? "container_limited" : "token_limited",
-    `${subject} allows ${worst.limit} ${runs} a ${worst.window}; the next fits in ${wait} s`,
+    `${subject} allows ${worst.limit} ${runs} ${perWindow(worst.window)}; the next fits in ${wait} s`,
     {
       retryAfterMs: decision.retryAfterMs,
       violations,
