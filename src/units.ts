@@ -46,3 +46,8 @@ function format(value: number, units: Readonly<Record<string, number>>): string 
   const [unit, factor] = Object.entries(units).findLast(([, size]) => value >= size && value % size === 0) ?? ["", 1];
   return `${value / factor}${unit || Object.keys(units)[0]}`;
 }
+
+/** Returns how often, such as `an hour` for the window `hour`. */
+export function perWindow(window: string): string {
+  return window === "hour" ? "an hour" : `a ${window}`;
+}

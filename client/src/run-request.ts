@@ -58,6 +58,7 @@ function containerFound(container: unknown): string {
 /** Returns what stands for the code, and what to do. */
 function foundOf(source: unknown): string {
   if (source instanceof Promise) return "a Promise: await it";
+  if (source instanceof Uint8Array) return 'bytes: read the file as a text, such as readFileSync("task.js", "utf8")';
   return typeof source === "function" ? 'a function: give its text, such as "() => 42"' : typeof source;
 }
 

@@ -58,3 +58,8 @@ export function ahead(seconds: number): string {
 export function headOf(message: string): string {
   return message.split("\n", 1)[0]!.replace(/ \(line \d+, column \d+\)$/, "");
 }
+
+/** Returns how often, such as `an hour` for `hour`. */
+export function perWindow(window: string): string {
+  return window === "hour" ? "an hour" : `a ${window}`;
+}

@@ -1,26 +1,6 @@
 import type { TokenRequest } from "@caisson/client";
 
-/** A token that is often issued. */
-export interface Preset {
-  readonly title: string;
-  readonly request: Omit<TokenRequest, "containers">;
-}
-
-export const PRESETS: Readonly<Record<string, Preset>> = {
-  customer: {
-    title: "Customer: runs code, sees limits and records",
-    request: { can: ["run", "limits", "logs"], expiresIn: "30d", limits: { token: { minute: 60 } } },
-  },
-  webhookOwner: {
-    title: "Webhook owner: writes and runs tasks",
-    request: { can: ["run", "tasks", "logs", "limits"], expiresIn: "30d" },
-  },
-  agent: {
-    title: "Agent: runs code without a network",
-    request: { can: ["run", "limits"], net: false, timeout: "10s", expiresIn: "1d", limits: { token: { minute: 60 } } },
-  },
-  logReader: { title: "Log reader: reads records", request: { can: ["logs"], expiresIn: "30d" } },
-};
+import { perWindow } from "./format.ts";
 
 const VERBS: Readonly<Record<string, string>> = {
   run: "run code",
@@ -35,7 +15,9 @@ export function describe(request: TokenRequest): string[] {
   if (request.admin) return ["It may do everything, in all containers, until it is revoked."];
   const containers = request.containers ?? [];
   const verbs = (request.can ?? ["run", "limits"]).map((verb) => VERBS[verb] ?? verb);
-  const limits = Object.entries(request.limits?.token ?? {}).map(([window, value]) => `${value} runs a ${window}`);
+  const limits = Object.entries(request.limits?.token ?? {}).map(
+    ([window, value]) => `${value} runs ${perWindow(window)}`,
+  );
   const net =
     request.net === false
       ? "Its code reaches no network."

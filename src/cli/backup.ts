@@ -44,15 +44,15 @@ export function backupCommand(): Command {
         },
         (warning) => process.stderr.write(`caisson: ${warning}\n`),
       );
-      (file === null ? process.stderr : process.stdout).write(describe(summary, to));
+      (file === null ? process.stderr : process.stdout).write(describe(summary, path.resolve(data), to));
     } catch (error) {
       fail(error, error instanceof ConfigError ? 2 : SERVICE_ERROR);
     }
   });
 }
 
-function describe({ parts, bytes, hasCounts, isRunning }: BackupSummary, to: string): string {
-  const from = isRunning ? "the running service" : "the stopped service";
+function describe({ parts, bytes, hasCounts, isRunning }: BackupSummary, data: string, to: string): string {
+  const from = `${isRunning ? "the running service" : "the stopped service"} of ${data}`;
   const lines = [
     `backed up ${from}: ${parts} files, ${(bytes / 2 ** 20).toFixed(1)} MiB, in ${to === "-" ? "stdout" : to}`,
   ];

@@ -65,6 +65,7 @@ const NO_REMOVAL =
 /** The same for the commands below a command. */
 export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   tasks: {
+    ls: "did you mean list?",
     rm: "did you mean delete?",
     remove: "did you mean delete?",
     run: RUN_TASK,
@@ -88,6 +89,7 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     clear: "did you mean reset? caisson limits set container NAME --none removes all limits",
   },
   containers: {
+    ls: "did you mean list?",
     create: "a container needs no creation: the first run makes it",
     new: "a container needs no creation: the first run makes it",
     delete: NO_REMOVAL,
@@ -105,6 +107,7 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     start: "did you mean resume? A container needs no start",
   },
   packages: {
+    ls: "did you mean list?",
     allow: "did you mean add?",
     install: "did you mean add? It permits a package, and the first run builds it",
     permit: "did you mean add?",
@@ -115,6 +118,7 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     show: "did you mean list?",
   },
   tokens: {
+    ls: "did you mean list?",
     create: "did you mean issue?",
     new: "did you mean issue?",
     delete: "did you mean revoke?",
@@ -122,7 +126,14 @@ export const OTHER_SUBCOMMANDS: Readonly<Record<string, Readonly<Record<string, 
     remove: "did you mean revoke?",
     get: "did you mean show?",
   },
-  runs: { get: "did you mean show?", stop: "did you mean cancel?", kill: "did you mean cancel?", logs: FOLLOW },
+  runs: {
+    ls: "did you mean list?",
+    get: "did you mean show?",
+    stop: "did you mean cancel?",
+    kill: "did you mean cancel?",
+    logs: FOLLOW,
+    tail: FOLLOW,
+  },
 };
 
 /** Flags for values that code receives, which `caisson run` does not have. */

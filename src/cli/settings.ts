@@ -6,6 +6,7 @@ import { type Config, SETTING_GROUPS } from "../config.ts";
 import { ConfigError, type Origins, readSettings, variableName } from "../config/read.ts";
 import type { Setting } from "../config/setting.ts";
 import { formatDuration, formatSize } from "../units.ts";
+import { parseJsonFile } from "./json-file.ts";
 
 /**
  * Adds to a command a flag for each of these settings, under the heading of its group, and `--config`.
@@ -53,7 +54,7 @@ export function settingsWithOrigins(command: Command): { readonly config: Config
 
 function readFile(file: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const value: unknown = parseJsonFile(readFileSync(file, "utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     throw new TypeError("it is not a JSON object");
   } catch (error) {

@@ -1,3 +1,5 @@
+import { perWindow } from "../units.ts";
+
 /** The six windows that limit every container and every token, shortest first. */
 export const WINDOW_NAMES = ["second", "minute", "hour", "day", "week", "month"] as const;
 
@@ -27,7 +29,7 @@ export function limitVector(...sets: readonly (Limits | undefined)[]): LimitVect
       const limit = limits?.[window];
       if (limit === undefined) continue;
       if (!Number.isSafeInteger(limit) || limit < 1) {
-        throw new TypeError(`the limit for a ${window} is ${limit}; it must be a positive integer`);
+        throw new TypeError(`the limit for ${perWindow(window)} is ${limit}; it must be a positive integer`);
       }
       smallest = Math.min(smallest, limit);
     }

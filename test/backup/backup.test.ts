@@ -87,7 +87,7 @@ describe("a backup of a service under load", () => {
     counted = answered;
     const { code, stdout, stderr } = await backup("--to", tar);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /^backed up the running service: \d+ files, [\d.]+ MiB, in \/.*backup\.tar\n$/);
+    assert.match(stdout, /^backed up the running service of \/.+: \d+ files, [\d.]+ MiB, in \/.*backup\.tar\n$/);
     late = await service.issue({ containers: ["load"] });
     const whileLoaded = answered;
     await until(() => answered > whileLoaded + 20, "runs are answered after the backup");
@@ -231,7 +231,7 @@ describe("a backup of a service under load", () => {
     const to = path.join(files, "stopped.tar");
     const { code, stdout, stderr } = await backup("--to", to);
     assert.deepEqual([code, stderr], [0, ""]);
-    assert.match(stdout, /^backed up the stopped service: /);
+    assert.match(stdout, /^backed up the stopped service of \/.+: /);
     const { uid } = await stat(home.data);
     for (const name of await readdir(home.data)) {
       const found = await stat(path.join(home.data, name));

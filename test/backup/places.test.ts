@@ -97,7 +97,7 @@ describe("a backup", () => {
     await service.stop();
     assert.equal(status, 0, stderr);
     assert.match(stdout, /^restored the backup of .*\n$/);
-    assert.match(stderr, /^backed up the running service: \d+ files, [\d.]+ MiB, in stdout\n$/);
+    assert.match(stderr, /^backed up the running service of \/.+: \d+ files, [\d.]+ MiB, in stdout\n$/);
     assert.ok((await readdir(to)).includes("tokens.sqlite"));
   });
 

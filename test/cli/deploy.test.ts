@@ -102,7 +102,7 @@ describe("caisson deploy", () => {
 
   it("reports with --dry-run the faults of settings and code that the deployment would report, and changes nothing", async () => {
     const tasks = { bad: { timeout: 5, limits: { minutes: 5 } }, good: { timeout: "5s", public: true, net: false } };
-    await write("dry/caisson.json", JSON.stringify({ container: "dry", tasks }));
+    await write("dry/caisson.json", `\uFEFF${JSON.stringify({ container: "dry", tasks })}`);
     await write("dry/tasks/bad.js", "module.exports = () => 1;\n");
     await write("dry/tasks/good.ts", 'import { one } from "./lib/one.ts";\nexport default (a: number) => one + a;\n');
     await write("dry/tasks/lib/one.ts", "export const one: number = 1;\n");

@@ -77,6 +77,8 @@ describe("a command with a forgotten or wrong word names its form", () => {
     ["new", /'new'; caisson init writes a project/],
     ["publish", /'publish'; caisson deploy deploys the tasks of a folder$/m],
     ["push", /'push'; caisson deploy deploys the tasks of a folder$/m],
+    ["tasks ls", /'ls'; did you mean list\?$/m],
+    ["runs tail acme", /'tail'; caisson logs CONTAINER -f follows the console and the errors$/m],
     ["serve 7391", /too many arguments .*; did you mean --port 7391\?/],
     ["rnu", /Did you mean run\?/],
     ["run hello", /there is no file hello in \/.*; did you mean --task hello\?/],

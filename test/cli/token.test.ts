@@ -110,7 +110,10 @@ describe("token issue", () => {
     assert.partialDeepStrictEqual(reader, { can: ["logs"], limits: {}, labels: { preset: "log-reader", team: "a" } });
     const { exp, iat } = reader as { exp: number; iat: number };
     assert.equal(exp - iat, 3_600);
-    for (const preset of ["webhook-owner", "agent"]) await claimsOf("--preset", preset, "acme");
+    assert.partialDeepStrictEqual(await claimsOf("--preset", "agent", "acme"), { net: false });
+    const agent = await claimsOf("--preset", "agent", "acme", "--net", "api.example");
+    assert.partialDeepStrictEqual(agent, { net: ["api.example"] });
+    await claimsOf("--preset", "webhook-owner", "acme");
     const unknown = await issue("--preset", "admin", "acme");
     assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
     assert.match(unknown.stderr, /the presets are customer, webhook-owner, agent, log-reader/);
@@ -128,7 +131,8 @@ describe("token issue", () => {
   });
 
   it("issues an administrative token from the data folder, which the service accepts", async () => {
-    const { code, stdout } = await command(["token", "issue", "--admin", "--data", service.data]);
+    const { code, stdout, stderr } = await command(["token", "issue", "--admin", "--data", service.data]);
+    assert.ok(stderr.includes(`it is for the service of the data folder ${service.data}`), stderr);
     assert.equal(code, 0);
     assert.equal((await service.request("GET", "/api/tokens", { token: stdout.trim() })).status, 200);
   });

@@ -253,6 +253,7 @@ describe("a request", () => {
         {},
         /code must be a text, \{ task: "name" \}, or null .*, not a function: give its text, such as "\(\) => 42"$/,
       ],
+      [Buffer.from("() => 42"), {}, /not bytes: read the file as a text, such as readFileSync\("task\.js", "utf8"\)$/],
       [{ name: "x" }, {}, /code must be a text, \{ task: "name" \}, or null/],
       [undefined, {}, /code must be a text, \{ task: "name" \}, or null/],
       ["1", { dat: 1 }, /there is no option dat; the options are data, query, /],

@@ -446,7 +446,9 @@ async function checkStates(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Issue token" }).click();
   await page.getByRole("alert").waitFor();
   await checkInThemes(page, "refusal");
-  await page.getByLabel("Preset").selectOption({ label: "Customer: runs code, sees limits and records" });
+  await page
+    .getByLabel("Preset")
+    .selectOption({ label: "customer: runs code, keeps tasks and reads their logs in the customer's container" });
   await page.getByLabel("Containers").fill("shop");
   await page.getByRole("button", { name: "Issue token" }).click();
   await page.getByLabel("The new token").waitFor();

@@ -1,7 +1,7 @@
 import type { ContainerPage } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
-import { count, counted } from "../format.ts";
+import { count, counted, perWindow } from "../format.ts";
 import { labelText } from "../label-text.ts";
 import { useList } from "../load-list.ts";
 import { ErrorNote } from "../parts/error-note.tsx";
@@ -120,7 +120,7 @@ const COLUMNS: readonly Column<Row>[] = [
     title: "Limits",
     cell: ({ limits }) =>
       Object.entries(limits)
-        .map(([window, value]) => `${value} a ${window}`)
+        .map(([window, value]) => `${value} ${perWindow(window)}`)
         .join(", "),
   },
   {

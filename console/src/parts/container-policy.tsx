@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 
 import { useAct } from "../act.ts";
-import { ago } from "../format.ts";
+import { ago, perWindow } from "../format.ts";
 import { labelChanges, labelText } from "../label-text.ts";
 import { useLoad } from "../load.ts";
 import { client } from "../session.ts";
@@ -64,9 +64,10 @@ export function ContainerPolicy({ container }: { readonly container: string }) {
               {WINDOWS.map((window) => (
                 <Field
                   key={window}
-                  label={`Runs a ${window}`}
+                  label={`Runs ${perWindow(window)}`}
                   value={changes.value[window] ?? String(value.limits[window] ?? "")}
                   pattern="[1-9][0-9]*"
+                  hint="a whole number"
                   onInput={(text) => (changes.value = { ...changes.value, [window]: text })}
                 />
               ))}

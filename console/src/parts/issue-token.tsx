@@ -1,13 +1,16 @@
 import type { TokenRequest } from "@caisson/client";
 import { useSignal } from "@preact/signals";
 
+import { type Preset, PRESETS } from "../../../src/tokens/presets.ts";
 import { useAct } from "../act.ts";
 import { client, serviceUrl, session } from "../session.ts";
-import { describe, PRESETS } from "../token-presets.ts";
+import { describe } from "../token-words.ts";
 import { ActNote } from "./act-note.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Choice, Field } from "./field.tsx";
 
+/** The pattern of a number of runs. The form is not sent while a field does not match. */
+const COUNT = "[1-9][0-9]*";
 const VERBS = ["run", "limits", "logs", "tasks", "issue"] as const;
 type Verb = (typeof VERBS)[number];
 
@@ -56,10 +59,10 @@ export function IssueToken({ container, onIssued }: IssueTokenProps) {
             value=""
             choices={{
               "": "Choose a preset",
-              ...Object.fromEntries(Object.entries(PRESETS).map(([key, { title }]) => [key, title])),
+              ...Object.fromEntries(Object.entries(PRESETS).map(([key, { does }]) => [key, `${key}: ${does}`])),
             }}
             onChange={(key) => {
-              const preset = PRESETS[key]?.request;
+              const preset = PRESETS[key];
               if (preset) change(formOf(preset));
             }}
           />
@@ -95,13 +98,15 @@ export function IssueToken({ container, onIssued }: IssueTokenProps) {
             <Field
               label="Runs a minute"
               value={form.value.minute}
-              pattern="[1-9][0-9]*"
+              pattern={COUNT}
+              hint="a whole number"
               onInput={(value) => change({ minute: value })}
             />
             <Field
               label="Runs a day"
               value={form.value.day}
-              pattern="[1-9][0-9]*"
+              pattern={COUNT}
+              hint="a whole number"
               onInput={(value) => change({ day: value })}
             />
             <Field
@@ -177,20 +182,14 @@ const EMPTY: Form = {
   description: "",
 };
 
-function formOf({
-  can = [],
-  expiresIn = "",
-  limits,
-  timeout = "",
-  net,
-}: Omit<TokenRequest, "containers">): Partial<Form> {
+function formOf({ can, expiresIn, limits, timeout = "", net }: Preset): Partial<Form> {
   return {
     can,
     expiresIn,
-    minute: String(limits?.token?.minute ?? ""),
-    day: String(limits?.token?.day ?? ""),
+    minute: String(limits?.minute ?? ""),
+    day: String(limits?.day ?? ""),
     timeout,
-    net: net === false ? "none" : (net ?? []).join(", "),
+    net: net === false ? "none" : "",
   };
 }
 
@@ -205,7 +204,7 @@ function requestOf({
   packages,
   description,
 }: Form): TokenRequest {
-  const limits = { ...(minute !== "" && { minute: Number(minute) }), ...(day !== "" && { day: Number(day) }) };
+  const limits = { ...(isCount(minute) && { minute: Number(minute) }), ...(isCount(day) && { day: Number(day) }) };
   return {
     containers: listOf(containers),
     can: [...can],
@@ -225,4 +224,8 @@ function narrowed(text: string): false | string[] {
 
 function listOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((each) => each !== "");
+}
+
+function isCount(text: string): boolean {
+  return new RegExp(`^${COUNT}$`).test(text);
 }

@@ -1,3 +1,5 @@
+import { perWindow } from "../../units.ts";
+
 /** Writes the values of answers for readers. Times are in UTC. */
 
 /** @param time RFC 3339, as in the answers of the service. @returns such as `2026-11-24 10:00:00Z` */
@@ -14,7 +16,7 @@ export function endText(unixS: number | null): string {
 /** @returns such as `60 a minute, 1000 a day`, or `-` */
 export function limitsText(limits: Readonly<Record<string, number | undefined>> | undefined): string {
   const set = Object.entries(limits ?? {}).filter(([, limit]) => limit !== undefined);
-  return set.length === 0 ? "-" : set.map(([window, limit]) => `${limit} a ${window}`).join(", ");
+  return set.length === 0 ? "-" : set.map(([window, limit]) => `${limit} ${perWindow(window)}`).join(", ");
 }
 
 /** @returns such as `env=prod, team=billing`, or null if there are none */

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 
 import { UsageError } from "../exits.ts";
+import { parseJsonFile } from "../json-file.ts";
 
 /** The file that describes a folder of tasks. */
 export const PROJECT_FILE = "caisson.json";
@@ -18,7 +19,7 @@ export function readProjectFile(folder: string): Record<string, unknown> | null 
     throw new UsageError(`${file} cannot be read: ${message}`, { cause: error });
   }
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonFile(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
     throw new TypeError("it is not a JSON object");
   } catch (error) {

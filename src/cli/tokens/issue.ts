@@ -4,6 +4,7 @@ import { Command } from "commander";
 
 import type { Caisson, IssuedToken } from "../../../client/src/index.ts";
 import type { Config } from "../../config.ts";
+import { PRESETS } from "../../tokens/presets.ts";
 import { addExamples } from "../examples.ts";
 import { fail } from "../fail.ts";
 import { gather } from "../gather.ts";
@@ -12,9 +13,10 @@ import { say } from "../print/say.ts";
 import { endText } from "../print/texts.ts";
 import { addTarget, Remote } from "../remote.ts";
 import { settingsOf } from "../settings.ts";
+import { readProfiles } from "../target/profiles.ts";
 import { permitText } from "../whoami.ts";
 import type { IssueFlags } from "./members.ts";
-import { PRESETS, withPreset } from "./presets.ts";
+import { withPreset } from "./presets.ts";
 
 /** The settings for a token that is issued without the service. */
 const OFFLINE_SETTINGS = ["keys", "secretsKey", "redis", "redisPasswordFile", "redisCa", "realm"] as const;
@@ -87,7 +89,9 @@ async function issue(command: Command, containers: readonly string[]): Promise<v
     ? await issueOffline(settingsOf(command), request)
     : await ask(new Remote(command).caisson, request);
   process.stdout.write(flags.json ? `${printableJson(issued)}\n` : `${printable(issued.token)}\n`);
-  if (!flags.json) describe(issued);
+  if (flags.json) return;
+  describe(issued);
+  if (isOffline) describeFolder(path.resolve(settingsOf(command).data));
 }
 
 /** Prints what was issued to stderr, because its name is needed to revoke it. */
@@ -98,6 +102,16 @@ function describe({ jti, claims }: Pick<IssuedToken, "jti" | "claims">): void {
     `the token ${jti} permits ${what}; it expires: ${endText(exp)}`,
     `it is shown only now; to end it: caisson tokens revoke ${jti}`,
   );
+}
+
+/** Prints for which service an offline token is. The login may be for another service. */
+function describeFolder(data: string): void {
+  const { current } = readProfiles();
+  const login =
+    current === null
+      ? ""
+      : `; for the service of the login ${current} run: caisson tokens issue --admin --profile ${current}`;
+  say(`it is for the service of the data folder ${data}${login}`);
 }
 
 function presetHelp(): string {
