@@ -14,7 +14,6 @@ import {
   endBody,
   forgetCode,
   forgetPackages,
-  onlyOpenRun,
   payer,
   setPendingError,
   startPreflight,
@@ -29,6 +28,7 @@ import { hideOwnFrames } from "./stack-frames.ts";
 import { lookForStall, watchForStall } from "./stall.ts";
 import { rememberBuiltIns } from "./tamper-check.ts";
 import { stopWarming, warm, warmWhileIdle } from "./warm.ts";
+import { bindWebAssembly } from "./web-assembly.ts";
 
 /** The program inside the sandbox. It runs submitted code for one container and exchanges frames on descriptor 3. */
 
@@ -77,13 +77,14 @@ function onFrame(type: number, id: number, payload: Buffer): void {
 }
 
 process.removeAllListeners("warning");
-guardProcess(onlyOpenRun);
+guardProcess();
 watchForStall();
 hideOwnFrames();
 captureConsole();
 installModuleHooks();
 defineCommonJsGlobals();
 watchFetch();
+bindWebAssembly();
 openNetwork({ send, payer, setPendingError });
 // The socket opens later, so that the frames of these runs are dropped. See load.ts.
 if (process.argv.at(-1) === "cache") await warm();

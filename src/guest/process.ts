@@ -5,7 +5,6 @@ import { currentRun } from "./current-run.ts";
 import { threwFault } from "./faults.ts";
 import { reportLateError } from "./logs.ts";
 import { ownFolder } from "./own-require.ts";
-import type { Run } from "./run.ts";
 import { closeLink, flushLink, isFlushed } from "./service-link.ts";
 
 /** Ends the process like `process.exit`, but does not call the task's listeners. It is undocumented and has no type. */
@@ -43,19 +42,16 @@ export function exitGuest(code: number): void {
   realExit(code);
 }
 
-/**
- * Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`.
- *
- * @param onlyRun returns the run that is open, if there is only one
- */
-export function guardProcess(onlyRun: () => Run | null): void {
+/** Replaces the functions of `process` that would end the guest, and the functions that fail without `/proc`. */
+export function guardProcess(): void {
   for (const name of OWN_VARIABLES) delete process.env[name];
   // The user of a guest has no entry in a list of users, so `os.homedir()` would throw, and packages call it while they are imported.
   process.env["HOME"] = ownFolder;
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, because a task could remove a listener.
   process.setUncaughtExceptionCaptureCallback(onUncaught);
-  process.on("unhandledRejection", (error: unknown) => onRejected(error, onlyRun));
+  // A rejection that nothing awaits breaks nothing, so it never ends the guest with the runs of other callers. Without a run it is nobody's.
+  process.on("unhandledRejection", (error: unknown) => currentRun() && onUncaught(error));
 }
 
 function exit(code?: number | string | null): never {
@@ -93,16 +89,6 @@ function onUncaught(error: unknown): void {
   if (!run) return exitFaulty();
   if (!run.over) return run.fault(threwFault(error));
   reportLateError(run, "after its answer", error);
-}
-
-/**
- * V8 rejects the promises of `WebAssembly.compile` and `instantiate` in no asynchronous context. A promise that nothing awaits breaks
- * nothing, and the code of its run may still await it, so it must not end the runs of other callers.
- */
-function onRejected(error: unknown, onlyRun: () => Run | null): void {
-  if (currentRun()) return onUncaught(error);
-  if (exiting) return;
-  onlyRun()?.fault(threwFault(error));
 }
 
 /**
