@@ -7,6 +7,9 @@ import path from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 
+import { type Caisson, CaissonError } from "../../client/src/index.ts";
+import { check } from "../../src/cli/deploy/check.ts";
+import type { Step } from "../../src/cli/deploy/plan.ts";
 import { type Service, shareService } from "../contract/service.ts";
 import { until } from "../contract/until.ts";
 import { command, type Ended } from "./command.ts";
@@ -98,6 +101,24 @@ describe("caisson deploy", () => {
     assert.match(stderr, /comparing 2 tasks with the container acme at http/);
     assert.match(stderr, /nothing was changed: --dry-run/);
     assert.equal((await service.request("GET", "/api/tasks/acme/hook")).status, 404);
+  });
+
+  it("waits with --dry-run while the service refuses further checks of code", async () => {
+    let left = 2;
+    const limited = new CaissonError({ code: "too_many_requests", detail: "limited", status: 429, retryAfterMs: 20 });
+    const asked: string[] = [];
+    const caisson = {
+      check: async (container: string) => {
+        asked.push(container);
+        if (left-- > 0) throw limited;
+        return null;
+      },
+    } as unknown as Caisson;
+    const source = { code: "1", modules: undefined, typescript: false };
+    const wanted = { name: "a", file: "a.js", source } as unknown as Step["wanted"];
+    const step = { wanted, present: null, changes: ["code"], request: { code: "1" } } as unknown as Step;
+    const { applied, exitCode } = await check(caisson, "acme", [step]);
+    assert.deepEqual([asked, exitCode, applied[0]!.error], [["acme", "acme", "acme"], 0, undefined]);
   });
 
   it("reports with --dry-run the faults of settings and code that the deployment would report, and changes nothing", async () => {

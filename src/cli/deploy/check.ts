@@ -1,10 +1,14 @@
 import { type Caisson, CaissonError } from "../../../client/src/index.ts";
+import { retryWhenLimited } from "../../../client/src/retry.ts";
 import { type MemberFault, membersProblem } from "../../members.ts";
 import { exitOf, EXITS } from "../exits.ts";
 import { errorLines } from "../fail.ts";
 import { say } from "../print/say.ts";
 import { actionOf, type Applied, type ApplyResult, explained } from "./apply.ts";
 import type { Step } from "./plan.ts";
+
+/** The limit of checks is one of a minute. */
+const MOST_WAIT_MS = 90_000;
 
 /**
  * Checks the steps without changing anything: the settings as the service checks them, and that the code parses. Only the service
@@ -39,18 +43,31 @@ async function faultOf(caisson: Caisson, container: string, step: Step): Promise
   if (typeof request.code !== "string") return null;
   const { code, modules, typescript } = wanted.source;
   const packages = request.packages === undefined ? present?.packages : request.packages;
+  const submitted = {
+    code,
+    file: typescript ? "task.ts" : "task.js",
+    ...(modules && { modules: { ...modules } }),
+    ...(packages && { packages }),
+  };
   try {
-    const fault = await caisson.check(container, {
-      code,
-      file: typescript ? "task.ts" : "task.js",
-      ...(modules && { modules: { ...modules } }),
-      ...(packages && { packages }),
-    });
+    const fault = await retryWhenLimited(
+      () => caisson.check(container, submitted).catch(sayIfLimited),
+      { limited: true, maxWaitMs: MOST_WAIT_MS },
+      undefined,
+    );
     return fault && new CaissonError({ code: fault.code, detail: fault.message, hint: fault.hint, status: 400 });
   } catch (error) {
     if (error instanceof CaissonError) return error;
     throw error;
   }
+}
+
+/** The service checks a number of codes in a minute (`--family-checks`), and a project may have more tasks. */
+function sayIfLimited(error: unknown): never {
+  if (error instanceof CaissonError && error.retryAfterMs !== null) {
+    say(`${error.detail}; the next check follows in ${Math.ceil(error.retryAfterMs / 1_000)} s`);
+  }
+  throw error;
 }
 
 /** Returns the faults of the members that the deployment sends. */
