@@ -10,10 +10,10 @@ export interface EgressUse {
   refused: number;
 }
 
-/** The id in a frame of code whose run has ended. */
-const NO_RUN = 0;
 /** The time after which code of ended runs may use as much again, in milliseconds: the longest that most runs take. */
 const RENEWAL_MS = 30_000;
+/** The families of ended runs that are remembered. Those of more families count for the family that the guest counts for. */
+const MAX_FAMILIES = 64;
 
 /** The network use of one run, or of the code of ended runs. */
 export interface Budget {
@@ -50,8 +50,8 @@ export interface RunInFlight {
 export interface RunsInFlight {
   readonly size: number;
   get(run: number): RunInFlight | null;
-  /** Returns the token family of a run in flight. */
-  familyOf(run: number): string;
+  /** Returns the token family of a run in flight, or of one that has ended lately; otherwise null. */
+  familyOf(run: number): string | null;
   /** The token family that the guest counts for. */
   readonly ownerFamily: string;
 }
@@ -65,45 +65,28 @@ export interface RunsInFlight {
 export class Budgets {
   readonly #runs: RunsInFlight;
   readonly #budgets: Map<number, Budget> = new Map();
-  #ofEndedRuns: Budget | null = null;
-  /** When the budget of ended runs was renewed, and the runs that have ended since then, and in the time before. */
-  #renewedMs = 0;
-  #ended = 0;
-  #endedBefore = 0;
+  /** By token family. */
+  readonly #ended: Map<string, EndedRuns> = new Map();
+  /** The budget of code whose run ended long ago, and of code without a run. */
+  #unknown: EndedRuns | null = null;
 
   constructor(runs: RunsInFlight) {
     this.#runs = runs;
   }
 
-  /** @returns null if no run with this id is in flight, or no run at all. */
+  /**
+   * @param run the id of a run. If it is not in flight, its code goes on after its end; 0 is code without a run
+   * @returns null if no run is in flight
+   */
   of(run: number): Budget | null {
-    if (run === NO_RUN) return this.#runs.size === 0 ? null : this.#ofEnded();
     const listener = this.#runs.get(run);
-    if (!listener) return null;
+    if (!listener) return this.#runs.size === 0 ? null : this.#ofEnded(this.#runs.familyOf(run));
     let budget = this.#budgets.get(run);
     if (!budget) {
-      budget = newBudget(run, this.#runs.familyOf(run), listener);
+      budget = newBudget(run, this.#runs.familyOf(run)!, listener);
       this.#budgets.set(run, budget);
       listener.usesEgress(budget.use);
     }
-    return budget;
-  }
-
-  /**
-   * Returns the budget of all code whose run has ended: what goes on after an answer, or after its caller has left, and pools that
-   * reconnect in the context of the run that used them first. It uses no budget of a run in flight. It has the limits of the runs that
-   * have ended lately together: a pool that many runs use reconnects for each of them, and any of these runs waits for it.
-   */
-  #ofEnded(): Budget {
-    const budget = (this.#ofEndedRuns ??= { ...newBudget(NO_RUN, this.#runs.ownerFamily, null), over: true });
-    const elapsedMs = performance.now() - this.#renewedMs;
-    if (elapsedMs >= RENEWAL_MS) {
-      Object.assign(budget, { opens: 0, lookups: 0, bytes: 0 });
-      this.#endedBefore = elapsedMs < 2 * RENEWAL_MS ? this.#ended : 0;
-      this.#ended = 0;
-      this.#renewedMs += elapsedMs;
-    }
-    budget.runs = 1 + this.#ended + this.#endedBefore;
     return budget;
   }
 
@@ -112,15 +95,65 @@ export class Budgets {
    * run counts for code of ended runs. What a server still sends to a run that has ended does not.
    */
   payer(budget: Budget, direction: "bytesSent" | "bytesReceived"): Budget {
-    return budget.over && direction === "bytesSent" ? this.#ofEnded() : budget;
+    return budget.over && direction === "bytesSent" ? this.#ofEnded(budget.family) : budget;
   }
 
-  end(run: number): void {
-    this.#ended += 1;
+  /** @param family the token family of the run */
+  end(run: number, family: string): void {
+    this.#endedOf(family)?.add();
     const budget = this.#budgets.get(run);
     if (!budget) return;
     budget.over = true;
     this.#budgets.delete(run);
+  }
+
+  #ofEnded(family: string | null): Budget {
+    const ended = family === null ? null : this.#endedOf(family);
+    return (ended ?? (this.#unknown ??= new EndedRuns(this.#runs.ownerFamily))).budget();
+  }
+
+  /** @returns null if too many families have runs in the guest */
+  #endedOf(family: string): EndedRuns | null {
+    let ended = this.#ended.get(family);
+    if (!ended) {
+      if (this.#ended.size >= MAX_FAMILIES) return null;
+      ended = new EndedRuns(family);
+      this.#ended.set(family, ended);
+    }
+    return ended;
+  }
+}
+
+/**
+ * The budget of all code of one family whose run has ended: what goes on after an answer, or after its caller has left, and pools that
+ * reconnect in the context of the run that used them first. It uses no budget of a run in flight. It has the limits of the runs of the family that
+ * have ended lately together: a pool that many runs use reconnects for each of them, and any of these runs waits for it.
+ */
+class EndedRuns {
+  readonly #budget: Budget;
+  #renewedMs = performance.now();
+  /** The runs that have ended since the budget was renewed, and in the time before. */
+  #count = 0;
+  #countBefore = 0;
+
+  constructor(family: string) {
+    this.#budget = { ...newBudget(0, family, null), over: true };
+  }
+
+  add(): void {
+    this.#count += 1;
+  }
+
+  budget(): Budget {
+    const elapsedMs = performance.now() - this.#renewedMs;
+    if (elapsedMs >= RENEWAL_MS) {
+      Object.assign(this.#budget, { opens: 0, lookups: 0, bytes: 0 });
+      this.#countBefore = elapsedMs < 2 * RENEWAL_MS ? this.#count : 0;
+      this.#count = 0;
+      this.#renewedMs += elapsedMs;
+    }
+    this.#budget.runs = 1 + this.#count + this.#countBefore;
+    return this.#budget;
   }
 }
 

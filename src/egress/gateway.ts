@@ -116,8 +116,8 @@ export class Gateway implements StreamOwner {
   }
 
   /** Called when a run is no longer in flight. */
-  runEnded(run: number): void {
-    this.#budgets.end(run);
+  runEnded(run: number, family: string): void {
+    this.#budgets.end(run, family);
     if (this.#held.size === 0 || this.#link.runs.size > 0) return;
     clearTimeout(this.#linger ?? undefined);
     this.#linger = setTimeout(() => this.#closeUnused(), LINGER_MS).unref();

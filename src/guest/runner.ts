@@ -108,17 +108,15 @@ export function widenWindow(id: number, payload: Buffer): void {
   runOf(id)?.onWindow?.(readUInt32LE(payload, 0));
 }
 
-/** The id that the service charges for code whose run has ended. */
+/** The id that the service charges for code without a run. */
 const NO_RUN = 0;
 
 /**
- * Returns the id of the run that is charged for a connection: the given run, or the run of the executing code. Code of a run that is over
- * has no run: it may go on after its answer, and a connection pool, for example that of `fetch`, reconnects in the context of the run
- * that used it first.
+ * Returns the id of the run that is charged for a connection: the run of the executing code, also after its end. Code may go on after its
+ * answer, and a connection pool, for example that of `fetch`, reconnects in the context of the run that used it first.
  */
-export function payer(runId?: number): number {
-  const run = runId === undefined ? currentRun() : runOf(runId);
-  return run && !run.released ? run.id : NO_RUN;
+export function payer(): number {
+  return currentRun()?.id ?? NO_RUN;
 }
 
 /** Returns the run that is open, if there is only one. */

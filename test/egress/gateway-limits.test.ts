@@ -44,26 +44,37 @@ describe("a run", () => {
   it("pays nothing for code of ended runs, which has its own limit, and opens nothing when no run is in flight", async (t) => {
     const { port } = await serveTcp(t, (socket) => socket.resume());
     const network = await openNetwork(t, { ports: [port], limits: { connections: 2 } });
-    const { wire, run } = network;
-    const ofEnded = { id: 0 } as Recorder;
-    await opened(network, ofEnded, port, 2);
-    assert.match((await wire.open(0, "127.0.0.1", port).broke).message, /has 2 open connections, the maximum/);
-    await opened(network, run, port, 2);
+    const { wire, run, guest } = network;
+    const next = start(guest, "2");
+    await opened(network, run, port, 1);
     await finish(network, run);
-    assert.match((await wire.open(0, "127.0.0.1", port).broke).message, /no such run is in flight/);
+    // The limits of the run that has ended, and of one more.
+    await opened(network, run, port, 4);
+    const fault = await wire.open(run.id, "127.0.0.1", port).broke;
+    assert.match(fault.message, /code of ended runs has 4 open connections, the maximum/);
+    await opened(network, next, port, 2);
+    await finish(network, next);
+    assert.match((await wire.open(next.id, "127.0.0.1", port).broke).message, /no such run is in flight/);
   });
 
-  it("leaves its limits to code of ended runs, because pools that many runs use reconnect in the contexts of ended runs", async (t) => {
-    const { port } = await serveTcp(t, (socket) => socket.resume());
-    const network = await openNetwork(t, { ports: [port], limits: { connections: 2 } });
+  it("leaves its limits to code of ended runs of its family, because pools reconnect in the contexts of ended runs", async (t) => {
+    const network = await openNetwork(t);
     const { wire, run, guest } = network;
-    const refused = async (): Promise<string> => (await wire.open(0, "10.0.0.1", 80).broke).message;
-    for (let each = 0; each < 1_000; each++) assert.match(await refused(), /not public/);
-    assert.match(await refused(), /code of ended runs has requested 1000 connections, the maximum/);
     start(guest, "2");
-    await finish(network, run);
-    await opened(network, { id: 0 } as Recorder, port, 4);
-    assert.match((await wire.open(0, "127.0.0.1", port).broke).message, /has 4 open connections, the maximum/);
+    const others = ["b", "b", "c"].map((family) => start(guest, "3", undefined, { family }));
+    await wire.open(run.id, "10.0.0.1", 80).broke;
+    for (const each of [run, ...others]) await finish(network, each);
+    const refused = async (id: number): Promise<string> => (await wire.open(id, "10.0.0.1", 80).broke).message;
+    const requested = async (id: number): Promise<number> => {
+      for (let count = 0; count <= 5_000; count++) if (!(await refused(id)).includes("not public")) return count;
+      return Infinity;
+    };
+    assert.equal(await requested(others[0]!.id), 3_000);
+    assert.match(await refused(others[1]!.id), /code of ended runs has requested 3000 connections, the maximum/);
+    assert.equal(await requested(others[2]!.id), 2_000);
+    assert.equal(await requested(run.id), 2_000);
+    // Code without a run counts for the family of the guest.
+    assert.equal(await requested(0), 1_000);
   });
 
   it("may request a limited number of connections, refused ones included, so that it cannot scan ports", async (t) => {
@@ -161,8 +172,6 @@ describe("connections that outlive their run", () => {
     network.puppet.say(FROM_GUEST.sender, pooled!.id, windowPayload(other.id));
     await pooled!.send(Buffer.alloc(400_000));
     await pooled!.has(800_000);
-    // No run with this id is in flight, so the sender stays.
-    network.puppet.say(FROM_GUEST.sender, pooled!.id, windowPayload(other.id + 1));
     void pooled!.send(Buffer.alloc(400_000));
     await pooled!.broke;
     const [own] = await opened(network, network.run, port, 1);

@@ -14,7 +14,7 @@ const NONE = Buffer.alloc(0);
 /** Makes a relay with the ports of two workers. `sent` collects its frames to the service. */
 function startRelay(): { relay: Relay; sent: Buffer[]; first: MessagePort; second: MessagePort } & Disposable {
   const sent: Buffer[] = [];
-  const relay = makeRelay({ send: (frame) => sent.push(Buffer.from(frame)), payerFor: (run) => run });
+  const relay = makeRelay((frame) => sent.push(Buffer.from(frame)));
   const [first, second] = [new MessageChannel(), new MessageChannel()];
   relay.adopt(first.port1, RUN);
   relay.adopt(second.port1, RUN + 1);

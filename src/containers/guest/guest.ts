@@ -285,8 +285,8 @@ export class Guest implements FrameTarget, RunningGuest {
   }
 
   /** Follows the end of a run. */
-  left(id: number): void {
-    this.#gateway?.runEnded(id);
+  left(id: number, family: string): void {
+    this.#gateway?.runEnded(id, family);
     // Deferred until the client has its answer: the end of the guest must not overtake it.
     if ((this.draining || this.isDue) && this.inFlight.size === 0) queueMicrotask(() => this.#endIfIdle());
   }

@@ -129,7 +129,7 @@ function receiveLogLine(guest: FrameTarget, type: number, id: number, payload: B
   const { inFlight } = guest;
   const { logs } = guest.limits;
   const runId = id === 0 ? (inFlight.only ?? 0) : id;
-  const log = inFlight.get(runId)?.log ?? inFlight.past.get(runId);
+  const log = inFlight.get(runId)?.log ?? inFlight.past.logOf(runId);
   const accepted = type === FROM_GUEST.log ? log?.line(payload, logs) : log?.lateError(payload, logs);
   if (!accepted) countUnsolicited(guest);
 }

@@ -54,28 +54,34 @@ export class RunLog {
   }
 }
 
-/** The number of ended runs whose logs are kept. At a few hundred runs a second they last for some seconds. */
-const MAX_LOGS = 2_048;
+/** The number of ended runs that are remembered. At a few hundred runs a second they last for some seconds. */
+const MAX_RUNS = 2_048;
 
 /**
- * The logs of the last ended runs of a guest. Timers and promises that a run left behind may still write to its log.
+ * The last ended runs of a guest, with their logs and token families. Timers and promises that a run left behind may still write to its log
+ * and use the network.
  *
- * A ring, because each run adds a log, and few logs are looked up. A search takes about a microsecond.
+ * A ring, because each run is added, and few are looked up. A search takes about a microsecond.
  */
-export class PastLogs {
+export class PastRuns {
   readonly #ids: number[] = [];
   readonly #logs: RunLog[] = [];
-  /** The place of the next log, that of the oldest when the ring is full. */
+  readonly #families: string[] = [];
+  /** The place of the next run, that of the oldest when the ring is full. */
   #next = 0;
 
-  add(id: number, log: RunLog): void {
+  add(id: number, log: RunLog, family: string): void {
     this.#ids[this.#next] = id;
     this.#logs[this.#next] = log;
-    this.#next = (this.#next + 1) % MAX_LOGS;
+    this.#families[this.#next] = family;
+    this.#next = (this.#next + 1) % MAX_RUNS;
   }
 
-  get(id: number): RunLog | null {
-    const at = this.#ids.lastIndexOf(id);
-    return at < 0 ? null : this.#logs[at]!;
+  logOf(id: number): RunLog | null {
+    return this.#logs[this.#ids.lastIndexOf(id)] ?? null;
+  }
+
+  familyOf(id: number): string | null {
+    return this.#families[this.#ids.lastIndexOf(id)] ?? null;
   }
 }

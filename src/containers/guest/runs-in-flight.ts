@@ -7,7 +7,7 @@ import type { Heartbeat } from "../watch/heartbeat.ts";
 import type { GuestConnection } from "./guest-connection.ts";
 import type { GuestRun } from "./guest-run.ts";
 import { LeftRuns } from "./left-runs.ts";
-import { PastLogs } from "./run-log.ts";
+import { PastRuns } from "./run-log.ts";
 import { RunTable } from "./run-table.ts";
 import { bodyTarget, type RequestBody, Upload } from "./upload.ts";
 
@@ -26,7 +26,7 @@ export interface RunningGuest {
   /** Retires it as soon as not too many guests of its slot drain. */
   retireWhenPossible(): void;
   /** Called when a run has left the table, before its listener receives the end. */
-  left(id: number): void;
+  left(id: number, family: string): void;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface RunningGuest {
  */
 export class RunsInFlight extends RunTable<GuestRun> {
   /** The logs of ended runs. */
-  readonly past: PastLogs = new PastLogs();
+  readonly past: PastRuns = new PastRuns();
   readonly #guest: RunningGuest;
   readonly #connection: GuestConnection;
   readonly #workMs: number;
@@ -177,8 +177,8 @@ export class RunsInFlight extends RunTable<GuestRun> {
     this.take(id);
     guestRun.upload?.stop();
     guestRun.transforming?.abort();
-    this.past.add(id, guestRun.log);
-    this.#guest.left(id);
+    this.past.add(id, guestRun.log, guestRun.family);
+    this.#guest.left(id, guestRun.family);
   }
 }
 

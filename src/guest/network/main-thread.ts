@@ -8,8 +8,8 @@ import { makeRelay, type Relay } from "./relay.ts";
 export interface MainThread {
   /** Queues a frame for the service. */
   readonly send: (frame: Buffer) => void;
-  /** Returns the id of the run that is charged for a new connection. @param runId The run that should be charged, if known. */
-  readonly payer: (runId?: number) => number;
+  /** Returns the id of the run that is charged for a new connection. */
+  readonly payer: () => number;
   readonly setPendingError: SetPendingError;
 }
 
@@ -17,7 +17,7 @@ let relay: Relay;
 
 /** Routes the network of the guest through the service. Call it once, before any submitted code runs. */
 export function openNetwork({ send, payer, setPendingError }: MainThread): void {
-  relay = makeRelay({ send, payerFor: payer });
+  relay = makeRelay(send);
   const carrier = {
     send,
     payer: () => payer(),

@@ -22,13 +22,7 @@ export interface Relay {
   deliver(type: number, id: number, payload: Buffer): boolean;
 }
 
-export interface RelayOptions {
-  readonly send: (frame: Buffer) => void;
-  /** Returns the id of the run to charge: the given run, or another run if the given run is over. */
-  readonly payerFor: (runId: number) => number;
-}
-
-export function makeRelay({ send, payerFor }: RelayOptions): Relay {
+export function makeRelay(send: (frame: Buffer) => void): Relay {
   const streams = safeMap<number, MessagePort>();
   const lookups = safeMap<number, MessagePort>();
 
@@ -37,7 +31,7 @@ export function makeRelay({ send, payerFor }: RelayOptions): Relay {
       const owners = type === FROM_GUEST.open ? streams : lookups;
       if (owners.has(id) || frame.length < RUN_ID_OFFSET + RUN_ID_BYTES) return;
       owners.set(id, port);
-      writeUInt32LE(frame, payerFor(runId), RUN_ID_OFFSET);
+      writeUInt32LE(frame, runId, RUN_ID_OFFSET);
     } else {
       if (type < FROM_GUEST.open || type > FROM_GUEST.lookup || streams.get(id) !== port) return;
       if (type === FROM_GUEST.reset) streams.delete(id);
