@@ -3,12 +3,15 @@ import type { Server } from "node:http";
 
 import { listeningPorts } from "./listen-and-drain.ts";
 
-/** The connections after which the queue is read again. */
-const EVERY = 64;
-/** A server that takes longer for these connections has no long queue. */
-const FAST_MS = 250;
-/** The waiting connections that make others wait for long: some 50 ms on a slow machine. */
-const LONG = 256;
+/** The queue is read again after so many connections, */
+const MOST_BETWEEN = 64;
+/** and after this time if a few were accepted: a server that is busy with handshakes accepts few. */
+const EVERY_MS = 20;
+const LEAST_BETWEEN = 8;
+/** The wait for the connections in the queue, at the pace of the latest ones, from which on it is long. */
+const LONG_MS = 50;
+/** Fewer connections are no long queue, whatever their pace. */
+const LONG = 32;
 /** The tables of TCP sockets of this network namespace. The listening sockets come first. */
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 /** The part of a table that is read: some 350 listening sockets. One read returns less than a page. */
@@ -24,7 +27,7 @@ export class AcceptQueue {
   readonly #waiting: (port: number) => number;
   readonly #now: () => number;
   #count = 0;
-  #sinceMs = -Infinity;
+  #sinceMs: number;
   #isLong = false;
 
   /**
@@ -39,17 +42,20 @@ export class AcceptQueue {
     this.#server = server;
     this.#waiting = waiting;
     this.#now = now;
+    this.#sinceMs = now();
   }
 
-  /** Counts a connection that was accepted. @returns whether many others waited lately, so that new ones wait for long */
+  /** Counts a connection that was accepted. @returns whether others waited lately for long, and new ones will */
   accepted(): boolean {
     this.#count += 1;
-    if (this.#count % EVERY === 0) {
-      const now = this.#now();
-      const [port] = listeningPorts(this.#server);
-      this.#isLong = now - this.#sinceMs < FAST_MS && port !== undefined && this.#waiting(port) >= LONG;
-      this.#sinceMs = now;
-    }
+    if (this.#count < LEAST_BETWEEN) return this.#isLong;
+    const elapsedMs = this.#now() - this.#sinceMs;
+    if (this.#count < MOST_BETWEEN && elapsedMs < EVERY_MS) return this.#isLong;
+    const [port] = listeningPorts(this.#server);
+    const waiting = port === undefined ? 0 : this.#waiting(port);
+    this.#isLong = waiting >= LONG && (waiting * elapsedMs) / this.#count > LONG_MS;
+    this.#count = 0;
+    this.#sinceMs += elapsedMs;
     return this.#isLong;
   }
 }

@@ -57,8 +57,8 @@ export class Intake {
   attach(server: Server, ofServer: Pick<ConnectionShare, "admits"> | null = null): void {
     const queue = new AcceptQueue(server);
     const accept = (socket: Socket): void => {
-      this.#turns.accepted();
       const othersWait = queue.accepted();
+      this.#turns.accepted(othersWait);
       // The client has reset the connection before it was accepted.
       if (socket.remoteAddress === undefined) return void socket.destroy();
       this.#proxies.recordPeer(socket);

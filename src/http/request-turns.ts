@@ -7,6 +7,11 @@ const BUDGET_MS = 2;
  * kernel, behind those of a client that opens many. So the next turn must come soon.
  */
 const ACCEPTING_BUDGET_MS = 0.2;
+/**
+ * While a long queue of connections waits, requests begin only in every fourth turn that accepts one. A single handshake of TLS takes
+ * longer than to accept ten connections, and to close those above the rate of their network.
+ */
+const ACCEPTING_TURNS = 4;
 /** The most waiting requests that begin in one turn. */
 const BATCH = 64;
 
@@ -48,15 +53,19 @@ export class RequestTurns {
   #isServing = false;
   #budgetMs = BUDGET_MS;
   #hasAccepted = false;
+  #othersWait = false;
+  /** The turns in a row that have only accepted. */
+  #onlyAccepted = 0;
 
   /** @param now returns milliseconds */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Called for each accepted connection. */
-  accepted(): void {
+  /** Called for each accepted connection. @param othersWait whether many others wait to be accepted */
+  accepted(othersWait: boolean): void {
     this.#hasAccepted = true;
+    this.#othersWait = othersWait;
     this.#budgetMs = ACCEPTING_BUDGET_MS;
   }
 
@@ -102,14 +111,13 @@ export class RequestTurns {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
     if (turn === this.#turn) return false;
     this.#turn = turn;
-    this.#begin(now);
-    return true;
-  }
-
-  #begin(now: number): void {
-    this.#beganMs = now;
-    this.#budgetMs = this.#hasAccepted ? ACCEPTING_BUDGET_MS : BUDGET_MS;
+    const hasAccepted = this.#hasAccepted;
     this.#hasAccepted = false;
+    if (hasAccepted && this.#othersWait && (this.#onlyAccepted += 1) < ACCEPTING_TURNS) return false;
+    this.#onlyAccepted = 0;
+    this.#beganMs = now;
+    this.#budgetMs = hasAccepted ? ACCEPTING_BUDGET_MS : BUDGET_MS;
+    return true;
   }
 
   readonly #serve = (): void => {

@@ -62,28 +62,40 @@ describe("the queue of the kernel", () => {
     }
   });
 
-  it("is read again after 64 connections, and is not long while a server accepts fewer than these in a quarter of a second", async (t) => {
+  it("is long if the connections in it wait for more than 50 ms at the pace of the latest ones", async (t) => {
     const server = createServer();
     const port = await listening(t, server);
     let nowMs = 0;
-    let waiting = 256;
+    let waiting = 0;
     const asked: number[] = [];
     const count = (asPort: number): number => {
       asked.push(asPort);
       return waiting;
     };
     const queue = new AcceptQueue(server, count, () => nowMs);
-    const accept = (): boolean[] => Array.from({ length: 64 }, () => queue.accepted());
-    assert.ok(!accept().includes(true), "the time of the first 64 is not known");
-    nowMs += 200;
-    assert.equal(accept().indexOf(true), 63);
-    nowMs += 200;
-    waiting = 255;
-    assert.equal(accept().indexOf(false), 63);
-    nowMs += 300;
-    waiting = 256;
-    assert.ok(!accept().includes(true));
-    assert.deepEqual(asked, [port, port]);
+    const accept = (connections: number, inMs: number, waitingNow: number): boolean => {
+      waiting = waitingNow;
+      let isLong = false;
+      for (let left = connections; left > 0; left--) {
+        nowMs += inMs / connections;
+        isLong = queue.accepted();
+      }
+      return isLong;
+    };
+    assert.equal(accept(64, 16, 199), false);
+    assert.equal(accept(64, 16, 201), true, "0.25 ms each");
+    assert.equal(accept(64, 16, 1), false);
+    assert.equal(accept(20, 40, 32), true, "2 ms each");
+    assert.equal(accept(20, 40, 31), false, "too few");
+    assert.deepEqual(new Set(asked), new Set([port]));
+    assert.ok(asked.length <= 8, `${asked.length} reads`);
+  });
+
+  it("is not read for the few connections of a quiet server", async (t) => {
+    const server = createServer();
+    await listening(t, server);
+    const queue = new AcceptQueue(server, () => assert.fail("read"), () => 0);
+    for (let each = 0; each < 7; each++) assert.equal(queue.accepted(), false);
   });
 });
 
@@ -151,7 +163,7 @@ describe("a client that opens more connections than the service accepts", () => 
 
   it("keeps them if no others wait, or if it is a trusted proxy", async (t) => {
     const alone = await serve(t);
-    for (let round = 0; round < 15; round++) assert.equal(await left(alone.open("127.0.0.7", 100)), 100);
+    for (let round = 0; round < 60; round++) assert.equal(await left(alone.open("127.0.0.7", 25)), 25);
     const proxied = await serve(t, ["127.0.0.7/32"]);
     assert.equal(await left(proxied.open("127.0.0.7", 1_500)), 1_500);
     assert.deepEqual([alone.refused, proxied.refused], [[], []]);

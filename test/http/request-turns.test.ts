@@ -61,12 +61,12 @@ describe("requests that arrive in one turn of the event loop", () => {
     const burst = (name: string): void => {
       for (let at = 0; at < 30; at++) send("a", {}, `${name}${at}`, 0.1);
     };
-    turns.accepted();
+    turns.accepted(false);
     burst("a");
     assert.equal(begun.length, 2, "0.2 ms");
     let turn = 0;
     for (; begun.length < 30; turn++) {
-      turns.accepted();
+      turns.accepted(false);
       await setImmediate();
     }
     assert.ok(turn >= 14, `two requests in a turn: ${turn} turns`);
@@ -77,6 +77,18 @@ describe("requests that arrive in one turn of the event loop", () => {
     const before = begun.length;
     burst("c");
     assert.ok(begun.length - before >= 20, `2 ms without a new connection: ${begun.length - before}`);
+  });
+
+  it("begin in every fourth turn that accepts a connection while a long queue of connections waits", async () => {
+    const { send, begun, turns } = setUp();
+    send("a", {}, "first", 10);
+    for (let at = 0; at < 10; at++) send("a", {}, `a${at}`, 10);
+    let turn = 0;
+    for (; begun.length < 11; turn++) {
+      turns.accepted(true);
+      await setImmediate();
+    }
+    assert.ok(turn >= 40 && turn < 60, `${turn} turns`);
   });
 
   it("wait for one request of each other site, however many IPv6 networks a site has", async () => {
