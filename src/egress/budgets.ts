@@ -12,7 +12,7 @@ export interface EgressUse {
 
 /** The time after which code of ended runs may use as much again, in milliseconds: the longest that most runs take. */
 const RENEWAL_MS = 30_000;
-/** The families of ended runs that are remembered. Those of more families count for the family that the guest counts for. */
+/** The families with a budget for ended runs. The ended runs of further families count for the family of the guest. */
 const MAX_FAMILIES = 64;
 
 /** The network use of one run, or of the code of ended runs. */

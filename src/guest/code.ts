@@ -20,6 +20,7 @@ import type { Evaluation, ParsedCode } from "./parsed-code.ts";
 import { printedThen } from "./printed-then.ts";
 import { isThenable, whenSettled } from "./promises.ts";
 import { answer } from "./result.ts";
+import { RunGate } from "./run-gate.ts";
 import type { Run } from "./run.ts";
 import { probablyUsesContext } from "./scope-context.ts";
 import { beforeSend, send } from "./service-link.ts";
@@ -29,13 +30,11 @@ import { forgetStart } from "./stack-positions.ts";
 import { checkForTampering } from "./tamper-check.ts";
 import { askForTransform } from "./transform.ts";
 
-const NativePromise = Promise;
 const Bytes = Uint8Array;
-const later = setTimeout;
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
 
-/** The longest time that other runs of a code wait for its first evaluation. */
+/** The longest time that other runs of a code wait for its first evaluation: the first caller may choose how long it takes. */
 const FIRST_MS = 50;
 
 /**
@@ -51,8 +50,8 @@ export class Code {
   #parsed: ParsedCode | null = null;
   #fault: CodeFault | null = null;
   #shape: Shape | null = null;
-  /** Set while other runs wait for the first evaluation, because it may result in a function to keep, or for JavaScript. */
-  #first: Promise<unknown> | null = null;
+  /** Closed during the first evaluation, which may result in a function to keep, and while the service makes JavaScript. */
+  readonly #gate = new RunGate();
   #isEvaluated = false;
   /** The last `compiled` frame that was sent, its two bytes as one number. */
   #announced: number | null = null;
@@ -151,16 +150,14 @@ export class Code {
   #evaluate(run: Run): void {
     // The frame's bytes are reused after this call, and the evaluation may be asynchronous.
     run.keepRequest();
-    if (this.#first) return this.#waitForFirst(run, this.#first);
+    if (this.#gate.holds(run, () => this.#retry(run))) return;
     const parsed = this.#compiled();
     // Code in whose scope the context is cannot wait for the body, as a function can.
     const wantsBody = parsed.takesContext && run.requestBody !== null && run.rawBody === null;
     if (wantsBody && probablyUsesContext(parsed.text)) return withBody(run, () => this.#evaluate(run));
     const evaluation = parsed();
     if (!isThenable(evaluation.value)) return this.#conclude(run, evaluation, evaluation.value);
-    const release = this.#isEvaluated ? () => {} : this.#blockOtherRuns(run);
-    // The first caller may choose how long it takes.
-    if (!this.#isEvaluated) later(release, FIRST_MS);
+    const release = this.#isEvaluated ? () => {} : this.#gate.close(run, FIRST_MS);
     this.#isEvaluated = true;
     whenSettled(
       evaluation.value,
@@ -175,19 +172,11 @@ export class Code {
     );
   }
 
-  #waitForFirst(run: Run, first: Promise<unknown>): void {
-    whenSettled(
-      first,
-      () => this.#retry(run),
-      () => {},
-    );
-  }
-
   /** Lets the service make JavaScript of texts, and enters the run again. Other runs of the code wait meanwhile. */
   #transform(run: Run, { needed }: NeedsTransform): void {
     run.keepRequest();
-    if (this.#first) return this.#waitForFirst(run, this.#first);
-    const release = this.#blockOtherRuns(run);
+    if (this.#gate.holds(run, () => this.#retry(run))) return;
+    const release = this.#gate.close(run);
     run.onTransformed = (made) => {
       run.onTransformed = null;
       this.#fault = this.#compilation.takeAnswer(needed, made, this.#texts.main);
@@ -228,20 +217,8 @@ export class Code {
     }
   }
 
-  #blockOtherRuns(run: Run): () => void {
-    const { promise, resolve } = NativePromise.withResolvers<void>();
-    this.#first = promise;
-    const release = (): void => {
-      if (this.#first === promise) this.#first = null;
-      resolve();
-    };
-    // Otherwise an evaluation that never ends would block the other runs for ever.
-    run.onAbort = release;
-    return release;
-  }
-
   #retry(run: Run): void {
-    if (!run.over) attempt(run, () => this.enter(run));
+    attempt(run, () => this.enter(run));
   }
 
   #conclude(run: Run, evaluation: Evaluation, value: unknown): void {

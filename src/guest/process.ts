@@ -50,7 +50,7 @@ export function guardProcess(): void {
   Object.assign(process, { exit, reallyExit: exit, abort, kill, memoryUsage: Object.assign(memoryUsage, { rss }) });
   // A capture callback, because a task could remove a listener.
   process.setUncaughtExceptionCaptureCallback(onUncaught);
-  // A rejection that nothing awaits breaks nothing, so it never ends the guest with the runs of other callers. Without a run it is nobody's.
+  // A rejection that nothing awaits breaks nothing, so it never ends the guest. One without a run is ignored.
   process.on("unhandledRejection", (error: unknown) => currentRun() && onUncaught(error));
 }
 

@@ -4,8 +4,8 @@ const NAMES = ["compile", "instantiate", "compileStreaming", "instantiateStreami
 type Compile = (...args: unknown[]) => Promise<unknown>;
 
 /**
- * Makes the promises of WebAssembly belong to the run that asks for them. V8 settles its own in no asynchronous context, so nobody could tell
- * whose run a rejection belongs to that nothing awaits. Call it once, before any submitted code runs.
+ * Makes the promises of WebAssembly belong to the run that asks for them. V8 settles its own in no asynchronous context, which would hide the run of a
+ * rejection that nothing awaits. Call it once, before any submitted code runs.
  */
 export function bindWebAssembly(): void {
   const all = (globalThis as unknown as { WebAssembly: Record<string, Compile | undefined> }).WebAssembly;

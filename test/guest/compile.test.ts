@@ -147,6 +147,18 @@ describe("the forms of code", () => {
     for (const { id } of endless) guest.abort(id, "gone");
   });
 
+  it("a preflight waits for the first evaluation, so that it does not execute code without a fetch handler", async () => {
+    const code = guest.code(
+      "globalThis.times = (globalThis.times ?? 0) + 1; await new Promise((resolve) => { globalThis.finish = resolve }); return times",
+    );
+    const first = guest.start(code);
+    const preflights = [1, 2, 3].map(() => guest.start(code, {}, { isPreflight: true }));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    assert.equal(await guest.value("finish(), times"), 1);
+    for (const { outcome } of [first, ...preflights]) await outcome;
+    assert.equal(await guest.value("times"), 1);
+  });
+
   it("of functions that several first evaluations result in, the first is kept, with its module state", async () => {
     const code = guest.code("let n = 0; await new Promise((resolve) => setTimeout(resolve, 300)); return () => ++n");
     const outcomes = await Promise.all([1, 2, 3].map(() => guest.start(code).outcome));

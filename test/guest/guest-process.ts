@@ -180,7 +180,13 @@ export class GuestProcess {
   start(
     code: number,
     context: Partial<RunContext> | null = {},
-    options: { refill?: boolean; onData?: (bytesSoFar: number) => void; body?: Buffer; caller?: number } = {},
+    options: {
+      refill?: boolean;
+      onData?: (bytesSoFar: number) => void;
+      body?: Buffer;
+      caller?: number;
+      isPreflight?: boolean;
+    } = {},
   ): StartedRun {
     const id = this.#nextId++;
     const { body, caller = 1 } = options;
@@ -208,7 +214,8 @@ export class GuestProcess {
         done,
       });
     });
-    this.#outbox.push(bytesFrame(body ? TO_GUEST.runWithBody : TO_GUEST.run, id, head, Buffer.from(text)));
+    const withoutBody = options.isPreflight ? TO_GUEST.preflight : TO_GUEST.run;
+    this.#outbox.push(bytesFrame(body ? TO_GUEST.runWithBody : withoutBody, id, head, Buffer.from(text)));
     if (body) this.#sendBody(id, { rest: body, credit: WINDOW_BYTES });
     return { id, outcome };
   }

@@ -31,7 +31,7 @@ describe("the process of a guest", () => {
     assert.equal((await bystander.outcome).result, "null");
   });
 
-  it("a rejection of WebAssembly that nothing awaits fails its own run, also beside other runs", async () => {
+  it("a rejection of WebAssembly that nothing awaits fails its own run, and no other one", async () => {
     const bystander = guest.start(guest.code("await new Promise((resolve) => { globalThis.free = resolve })"));
     for (const call of ["compile", "instantiate"]) {
       const forgotten = `() => { WebAssembly.${call}(new Uint8Array(9)); return new Promise(() => {}) }`;

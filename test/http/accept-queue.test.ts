@@ -94,7 +94,11 @@ describe("the queue of the kernel", () => {
   it("is not read for the few connections of a quiet server", async (t) => {
     const server = createServer();
     await listening(t, server);
-    const queue = new AcceptQueue(server, () => assert.fail("read"), () => 0);
+    const queue = new AcceptQueue(
+      server,
+      () => assert.fail("read"),
+      () => 0,
+    );
     for (let each = 0; each < 7; each++) assert.equal(queue.accepted(), false);
   });
 });
