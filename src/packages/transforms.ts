@@ -9,6 +9,9 @@ const MAX_BYTES = 16 * 2 ** 20;
 /** The overhead of an entry of the cache. It bounds the number of rejected texts. */
 const ENTRY_BYTES = 1_024;
 
+/** The time in which another run may still ask for a text, after the last one that waited for it has left. In a guest only one run at a time asks. */
+const LEFT_MS = 1_000;
+
 interface Making {
   readonly made: Promise<readonly string[] | Rejection>;
   /** Aborts when no run waits any more. */
@@ -37,7 +40,7 @@ export class Transforms {
   }
 
   /**
-   * As `Builder.transform`, in one order for all texts that are not made yet. They are dropped when no run waits for them.
+   * As `Builder.transform`, in one order for all texts that are not made yet. They are dropped a second after no run waits for them.
    *
    * @param family the token family that asks; its share of the memory is bounded
    * @param signal aborts when the run no longer waits
@@ -72,10 +75,7 @@ export class Transforms {
     const { promise: given, reject } = Promise.withResolvers<never>();
     const onAbort = (): void => {
       making.runs -= 1;
-      if (making.runs === 0) {
-        this.#forget(key, making);
-        making.left.abort(signal.reason);
-      }
+      if (making.runs === 0) setTimeout(() => this.#dropUnused(key, making), LEFT_MS).unref();
       reject(signal.reason);
     };
     making.runs += 1;
@@ -85,6 +85,12 @@ export class Transforms {
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  #dropUnused(key: string, making: Making): void {
+    if (making.runs > 0) return;
+    this.#forget(key, making);
+    making.left.abort(new Error("no run waits for the text"));
   }
 
   #forget(key: string, making: Making): void {
