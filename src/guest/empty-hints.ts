@@ -3,6 +3,7 @@ import { hasLostLines } from "./grammar-hints.ts";
 import { missingOfBody } from "./missing-return.ts";
 import { type Misspelt, misspeltRead } from "./misspelt.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
+import { type PromiseUse, promiseUse } from "./promise-uses.ts";
 import { type ResponseMember, responseMember } from "./response-member.ts";
 import { type SilentCall, silentCall, silentFunction } from "./silent-call.ts";
 import { readsStdin } from "./stdin-hints.ts";
@@ -58,6 +59,8 @@ export interface EmptyHints {
   readonly unawaited: UnawaitedMember | null;
   /** An async function whose promise the text uses like a value. */
   readonly usedPromise: string | null;
+  /** A promise that the text uses like its value in any other way. */
+  readonly promiseUse: PromiseUse | null;
   /** A member that the text reads of the Response of `fetch`, and that no Response has. */
   readonly responseMember: ResponseMember | null;
   /** Whether a callback of the text probably runs after the result. */
@@ -106,6 +109,7 @@ const NONE: EmptyHints = {
   member: null,
   unawaited: null,
   usedPromise: null,
+  promiseUse: null,
   responseMember: null,
   hasLateCallback: false,
   printed: () => null,
@@ -136,6 +140,7 @@ export function emptyHintsOf(text: string): EmptyHints {
       member: memberOf(text),
       unawaited: unawaitedMember(text),
       usedPromise: usedPromise(text),
+      promiseUse: promiseUse(text),
       responseMember: responseMember(text),
       hasLateCallback: hasLateCallback(text),
       printed: () => (line === undefined ? (line = printedLine(text)) : line),

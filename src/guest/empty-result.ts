@@ -10,6 +10,7 @@ import { mainCall } from "./main-call.ts";
 import { nearMember } from "./misspelt.ts";
 import type { ParsedCode } from "./parsed-code.ts";
 import { printedThen } from "./printed-then.ts";
+import { hintOfUse } from "./promise-use-hints.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
 import type { SilentCall } from "./silent-call.ts";
@@ -192,12 +193,13 @@ function isPartOnly(value: unknown): boolean {
   return false;
 }
 
-function unawaitedHint({ unawaited, usedPromise, responseMember, uncalled }: EmptyHints): Emptied | null {
+function unawaitedHint({ unawaited, usedPromise, promiseUse, responseMember, uncalled }: EmptyHints): Emptied | null {
   if (unawaited) {
     const { variable, member, call } = unawaited;
     return { hint: "unawaited", path: `.${variable}.${member}.${call}` };
   }
   if (usedPromise !== null) return { hint: "usedPromise", path: `.${usedPromise}` };
+  if (promiseUse) return hintOfUse(promiseUse);
   if (uncalled !== null) return { hint: "uncalled", path: `.${uncalled}` };
   if (!responseMember) return null;
   const { variable, member } = responseMember;

@@ -6,6 +6,7 @@ import { honoHint } from "./hono-hints.ts";
 import { listHint } from "./list-hints.ts";
 import { misreadHint } from "./misread-hints.ts";
 import { promiseHint } from "./promise-hints.ts";
+import { promiseUseHint } from "./promise-use-hints.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
 import { sourceHint } from "./source-hints.ts";
@@ -33,6 +34,7 @@ export function hintOfFault(
     promiseHint(main, located) ??
     stdinHint(main, fault) ??
     misreadHint(main, fault) ??
+    promiseUseHint(main, located) ??
     listHint(main, located, run) ??
     callHint(main, fault) ??
     honoHint(main, fault) ??

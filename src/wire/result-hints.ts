@@ -24,7 +24,8 @@ import { uncurry } from "./uncurry.ts";
  * the arguments of a command line, `printedThen` a chain of promises whose last function only prints, `envelopeMember` an envelope as code,
  * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. `htmlText` is a page as a text, `quotedCode` code in quotes,
  * `contextValue` the context that is used like a text or a number, `thisMember` a member of `this`, `yaml` an
- * envelope that is written as YAML, and `uncalledMain` the function of a program that nothing calls. The others are values of which JSON keeps nothing.
+ * envelope that is written as YAML, and `uncalledMain` the function of a program that nothing calls. `unawaitedCall` is a member of the promise
+ * that a call returned. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -94,6 +95,7 @@ export const RESULT_HINTS = [
   "thisMember",
   "yaml",
   "uncalledMain",
+  "unawaitedCall",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -126,7 +126,7 @@ describe("a promise of a body that is used like the body has the fix", () => {
       ],
       [
         `${LIST_OF}for (const one of r.json()) {}`,
-        "json() returns a promise: put await before the call, as in (await response.json()).",
+        "r.json(...) returns a promise, and the code uses it like a value: put await before r.json(...).",
         `${LIST_OF}for (const one of (await r.json())) {}`,
       ],
       [

@@ -1,7 +1,7 @@
 import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
 import { TASK_MEMBERS } from "../../wire/envelope-names.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
-import { isOfBody, unawaitedBodyText } from "../../wire/unawaited-text.ts";
+import { isOfBody, unawaitedBodyText, usedPromiseText } from "../../wire/unawaited-text.ts";
 
 /** Returns the hint for code that returned nothing, although its last statement has a value. */
 export function unreturnedHint(line: number): string {
@@ -58,14 +58,12 @@ const OF_NAMES = {
   unawaited: ([variable, member, ...calls]: readonly string[]) => {
     const call = calls.join(".");
     if (variable === call && isOfBody(call)) return unawaitedBodyText(call, member ?? "");
-    return variable === call
-      ? `${call}(...) is a promise, so its ${member} is undefined: write (await ${call}(...)).${member}.`
-      : `${variable} is a promise, so ${variable}.${member} is undefined: put await before ${call}(...), where ${variable} is declared.`;
+    return usedPromiseText(call, variable === call ? null : (variable ?? null), member ?? "");
   },
+  unawaitedCall: ([member = "", ...calls]: readonly string[]) => usedPromiseText(calls.join("."), null, member),
   declared: ([name = "", line = "", module]: readonly string[]) =>
     `The code returned nothing: its last statement, in line ${numberOf(line)}, declares ${name}. Put ${module === undefined ? "return" : "export default"} ${name} after it.`,
-  usedPromise: ([call]: readonly string[]) =>
-    `${call}(...) returns a promise, and the code uses it like a value: put await before ${call}(...).`,
+  usedPromise: (calls: readonly string[]) => usedPromiseText(calls.join("."), null, null),
   responseMember: ([member, variable]: readonly string[]) =>
     variable === undefined
       ? `A Response has no ${member}: write const data = await (await fetch(url)).json(), and read data.${member}.`
@@ -82,8 +80,10 @@ const OF_NAMES = {
   },
   mappedAsync: ([method = ""]: readonly string[]) =>
     `map with an async function returns promises, and ${method} does not wait for them: write (await Promise.all(list.map(...))).${method}(...).`,
-  truthyPromise: ([name = ""]: readonly string[]) =>
-    `${name}(...) returns a promise, which always counts as true: write await ${name}(...) in the condition.`,
+  truthyPromise: (names: readonly string[]) => {
+    const name = names.join(".");
+    return `${name}(...) returns a promise, which always counts as true: write await ${name}(...) in the condition.`;
+  },
   misspelt: ([name = "", meant = ""]: readonly string[]) =>
     `The code reads the member ${name}, and nothing in it sets that member: did you mean ${meant}?`,
   printedModule: ([line = ""]: readonly string[]) =>
