@@ -2,11 +2,13 @@ import { type AbsentSource, absentText, elsewhereText } from "../wire/absent-tex
 import type { ErrorMessage, FaultMessage } from "../wire/messages.ts";
 import { absentReads } from "./absent-reads.ts";
 import type { Emptied } from "./emptied.ts";
+import { linesOf } from "./error-lines.ts";
 import type { MemberRead } from "./member-reads.ts";
 import { nearOwn, type RunValue, runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
 
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
+const OF_NULL = /^Cannot read properties of null \(reading '(.{1,64})'\)$/;
 const NO_PARTS = /^Cannot destructure property '.{1,64}' of '(.{1,100})' as it is undefined\.$/s;
 const NO_LIST = /^(.{1,100}?) is not (?:iterable|a function or its return value is not iterable)/s;
 /** Errors of the language that name parts of the code, so that a name in them is no name of a value. */
@@ -29,17 +31,20 @@ const MAX_REFUSAL = 1_024;
 const REFUSED_RESULT =
   /^"?40[13]"?$|"status(?:Code)?":40[13]\b|"(?:error|message|statusText|detail|body)":"[^"]{0,60}(?:unauthori[sz]ed|forbidden|bad credentials|(?:invalid|missing) (?:api[ _-]?key|token|credentials))|^"(?:unauthori[sz]ed|forbidden|bad credentials)"$/i;
 const SENDS_UNDEFINED = /"(?:Bearer|Basic|Token|token|bearer|Key) undefined"/;
+/** The condition of a `throw`. */
+const CONDITION = /\bif\s*\(([^;{}]{1,300})\)\s*\{?\s*throw\b/;
 /** Shorter names occur in texts by chance. */
 const MIN_NAME = 3;
 
 /** Returns the hint for an error whose cause probably is a value that the run does not have, or undefined. Never throws. */
-export function absentHint(text: string, { code, error, at }: FaultMessage, run: Run): string | undefined {
+export function absentHint(text: string, fault: FaultMessage, run: Run): string | undefined {
   try {
+    const { code, error, at } = fault;
     if ((code !== "task_threw" && code !== "task_error") || !error) return undefined;
     const absent = absentReads(text, run);
     if (absent.length === 0) return undefined;
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
-    const cause = causeOf(error, absent, line, text, run);
+    const cause = causeOf(error, absent, line, text, run) ?? thrownFor(error, absent, linesOf(text, fault));
     const found = cause && elsewhere(cause, run);
     if (found) return elsewhereText(cause.source, cause.name, found.part, found.name);
     // Another hint names the members that a context has.
@@ -73,6 +78,25 @@ function causeOf(
   // The text that was parsed, if Node gives it.
   const isGiven = typeof input === "string" && !/\bundefined\b|^$/.test(input);
   return isGiven ? undefined : untested[0];
+}
+
+/** Returns the read in the condition of the `throw` that made an error: a test whether a value is there, or any test of what no run has. */
+function thrownFor({ message }: ErrorMessage, absent: readonly MemberRead[], lines: string): MemberRead | undefined {
+  // A Request without a body has no stream.
+  const ofNull = OF_NULL.exec(message)?.[1];
+  if (ofNull !== undefined) return absent.find(({ source, name }) => source === "stream" && name === ofNull);
+  if (OF_LANGUAGE.test(message) || !/\bthrow\b/.test(lines.slice(lines.lastIndexOf("\n") + 1))) return undefined;
+  const condition = CONDITION.exec(lines)?.[1] ?? "";
+  return absent.find((read) => {
+    const { source, name, variable } = read;
+    if (isMistake(read)) return hasWord(lines, name) || hasWord(lines, variable);
+    if (condition.includes("&&") || !/^(?:env|binding|secrets|params)$/.test(source)) return false;
+    const own = variable === null ? escaped(name) : `(?:${escaped(name)}|${escaped(variable)})`;
+    const value = String.raw`(?<![\w$])${own}(?:["']\])?`;
+    return new RegExp(
+      String.raw`!\s*(?:[\w$]{1,64}\??\s*[.[]\s*["']?){0,3}${value}\s*(?:\)|\|\||$)|${value}\s*(?:!==?|===?\s*(?:undefined|null)\b)`,
+    ).test(condition);
+  });
 }
 
 /** Whether a text reads a member of the absent value, in front of which only its name or its variable stands. */
@@ -159,7 +183,7 @@ export function absentMember(text: string, run: Run): Emptied | null {
     for (let index = 0; index < absent.length; index += 1) {
       const read = absent[index]!;
       const found = read.isTested ? null : elsewhere(read, run);
-      if (found || (read.source === "context" && !read.isTested)) return absentAs(read, found);
+      if (found || (isMistake(read) && !read.isTested)) return absentAs(read, found);
     }
     return null;
   } catch {
@@ -168,15 +192,44 @@ export function absentMember(text: string, run: Run): Emptied | null {
   }
 }
 
+/**
+ * Returns the hint for a Response whose body is empty, has no members or has the word undefined, because of a value that the run does not
+ * have and that the text puts into a Response; otherwise null. Never throws.
+ */
+export function absentInResponse(text: string, run: Run, isText: boolean): Emptied | null {
+  try {
+    const cause = absentReads(text, run).find((read) => {
+      if (read.isTested || !/^(?:env|binding|secrets|params|stream)$/.test(read.source)) return false;
+      return isText || isAnswered(text, read.name) || (read.variable !== null && isAnswered(text, read.variable));
+    });
+    return cause ? absentAs(cause, elsewhere(cause, run)) : null;
+  } catch {
+    // A task has replaced a method of texts, lists or patterns.
+    return null;
+  }
+}
+
+/** Whether a text has a word among the values of a Response. */
+function isAnswered(text: string, word: string): boolean {
+  const own = String.raw`(?<![\w$])${escaped(word)}(?![\w$])`;
+  return new RegExp(String.raw`\b(?:new\s+Response|Response\s*\.\s*json)\s*\([^;]{0,400}?${own}`).test(text);
+}
+
+/** Whether no run has a value that is read like this. */
+function isMistake({ source, name }: MemberRead): boolean {
+  return source === "context" || source === "stream" || (source === "headers" && /[A-Z]/.test(name));
+}
+
 function absentAs({ source, name }: MemberRead, found: RunValue | null): Emptied {
   const more = found === null ? "" : `.${found.part}.${found.name}`;
-  return { hint: "absent", path: `.${source}.${name}${more}` };
+  // A path has no hyphens.
+  return { hint: "absent", path: `.${source}.${name.replaceAll("-", "$")}${more}` };
 }
 
 /** Returns where else a run has a value. A variable, a secret and a binding have their exact name, or a similar one among secrets and params. */
 function elsewhere(read: MemberRead, run: Run): RunValue | null {
   const { source, name } = read;
-  if (source === "headers") return null;
+  if (source === "headers" || source === "stream") return null;
   const isOwnName = source === "env" || source === "secrets" || source === "binding";
   const found = runValue(name, run, !isOwnName);
   if (found && (source !== "env" || found.part === "secrets" || found.part === "params")) return found;

@@ -8,6 +8,7 @@ const MAX_CHARACTERS = 32 * 1024;
 const WORDS = /\bprocess\b|\bcontext\b|\bctx\b|=>|\bfunction\b|\bfetch\b/;
 /** Headers that the service keeps from code, and that code often reads. Other headers may be absent on purpose. */
 const WITHHELD = /^(?:authorization|cookie)$/;
+const OF_STREAM = /^(?:locked|cancel|getReader|pipeThrough|pipeTo|tee|values|constructor|toString|hasOwnProperty)$/;
 /** Bundles read NODE_ENV and do without it. */
 const OPTIONAL = /^(?:NODE_ENV|DEBUG|CI|NO_COLOR|FORCE_COLOR)$/;
 
@@ -47,7 +48,9 @@ function absenceIn(run: Run): (source: AbsentSource, name: string) => boolean {
       case "query":
         return query[name] === undefined;
       case "headers":
-        return WITHHELD.test(name) && headers[name] === undefined;
+        return (WITHHELD.test(name) || /[A-Z]/.test(name)) && headers[name] === undefined;
+      case "stream":
+        return !OF_STREAM.test(name);
       // For a text, another hint explains that it has no members.
       case "data":
         return hasBody && typeof body !== "string" && data[name] === undefined;

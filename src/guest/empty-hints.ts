@@ -16,9 +16,6 @@ import { withoutTexts } from "./without-texts.ts";
 const MAX_CHARACTERS = 32 * 1024;
 const FOR_EACH = /\.forEach\(\s*async\b/;
 const FOR_EACH_VALUE = /\breturn\s+[^;\n{}]{0,200}\.forEach\(/;
-/** A header of the context, by a name with a capital letter. */
-const HEADER = /\b(?:context|ctx)\.headers(?:\[\s*["'][\w-]{0,64}[A-Z]|\.(?![\w$]*\s*\()[\w$]{0,64}[A-Z])/;
-const LOWER_HEADER = /\.headers(?:\[\s*["'][a-z\d-]+["']|\.[a-z\d]+\b)/;
 /** An answer that is set as in Koa, or as in a function of Azure. */
 const ASSIGNED =
   /\b(?:context|ctx)\.(?:body|status|res|response)\s*=(?![=>])(?!\s*(?:await\s+)?(?:JSON\.parse|[\w$.]*\.body\b))/;
@@ -96,7 +93,6 @@ function nothingOf(text: string): ResultHint | null {
   if (SECRETS.test(text)) return "secret";
   if (readsStdin(text)) return "stdin";
   if (ARGUMENTS.test(text) && ARGUMENTS.test(withoutTexts(text))) return "argv";
-  if (HEADER.test(text) && !LOWER_HEADER.test(text)) return "headerCase";
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";
   if (SILENT_CALLBACK.test(text) || SILENT_TEST.test(text)) return "arrow";

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 
-import { absentCredential, absentMember, absentResult } from "./absent-hints.ts";
+import { absentCredential, absentInResponse, absentMember, absentResult } from "./absent-hints.ts";
 import { callbackCall } from "./callback-call.ts";
 import { contextAsValue, contextMember, isOfContext } from "./context-hints.ts";
 import { contextOf } from "./context.ts";
@@ -38,6 +38,7 @@ export interface EmptyResult {
 export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): Emptied | null {
   const { run, text } = result;
   if (hint.hint === "absent") return absentCredential(text, run);
+  if (hint.hint === "responseText") return absentInResponse(text, run, hint.path === ".text");
   if (hint.hint === "digits") return joinedDigits(text, value, run);
   if (hint.hint === "uncalled") return isUncalled(text, hint.path.slice(1)) ? hint : null;
   if (hint.hint === "objectText" || (hint.hint === "number" && typeof value === "number")) {

@@ -17,7 +17,9 @@ export interface MemberRead {
 const PARTS = /^(?:secrets|params|query|data|body|headers)$/;
 const DECLARES = /^(?:const|let|var)$/;
 const NAME = /^[A-Za-z_$][\w$]{0,63}$/;
-const PLAIN_TEXT = /^["'][A-Za-z_$][\w$]{0,63}["']$/;
+/** Only headers have hyphens in their names. */
+const HEADER = /^[A-Za-z_$][\w$-]{0,63}$/;
+const PLAIN_TEXT = /^["'][A-Za-z_$][\w$-]{0,63}["']$/;
 
 /** Returns the reads of a text, in its order. It is a reading without a grammar, so it may miss some. */
 export function memberReads(text: string): readonly MemberRead[] {
@@ -41,6 +43,9 @@ interface Base {
 class Reader {
   readonly #tokens: readonly Token[];
   readonly #contexts = ["context", "ctx"];
+  /** The names of the Request of a fetch handler, and of the request of a Node handler. */
+  readonly #requests: string[] = [];
+  readonly #nodeRequests: string[] = [];
   /** The variables that hold a part of the context or the environment. */
   readonly #sources: { readonly variable: string; readonly source: AbsentSource }[] = [];
   readonly #reads: MemberRead[] = [];
@@ -76,15 +81,28 @@ class Reader {
       else if (this.#tokens[list]?.kind === "word") {
         this.#parameter = list;
         this.#contexts.push(this.#text(list));
+        if (this.#text(list + 1) === "," && this.#text(list + 3) === ",") this.#nodeRequests.push(this.#text(list + 2));
       }
     }
     for (let index = 1; index < this.#tokens.length - 3; index += 1) {
       const isMethod = this.#text(index) === "fetch" && /^(?:[{,]|async)$/.test(this.#text(index - 1));
-      if (!isMethod || this.#text(index + 1) !== "(" || this.#text(index + 3) !== ",") continue;
-      const env = index + 4;
+      const first = isMethod ? this.#firstOf(index + 1) : -1;
+      if (first === -1 || this.#tokens[first]?.kind !== "word") continue;
+      this.#requests.push(this.#text(first));
+      if (this.#text(first + 1) !== ",") continue;
+      const env = first + 2;
       if (this.#text(env) === "{") this.#takePattern("binding", patternAt(this.#tokens, env));
       else this.#sources.push({ variable: this.#text(env), source: "binding" });
     }
+  }
+
+  /** Returns the index of the first parameter of a method whose name ends in front of an index, or -1. */
+  #firstOf(index: number): number {
+    let at = index;
+    if (this.#text(at) === ":") at += this.#text(at + 1) === "async" ? 2 : 1;
+    if (at !== index && this.#text(at) === "function") at += 1;
+    if (this.#text(at) === "(") return at + 1;
+    return at !== index && this.#text(at + 1) === "=>" ? at : -1;
   }
 
   /** Returns the index of the first parameter, or -1. */
@@ -142,6 +160,9 @@ class Reader {
       const isOwn = isDotted && (CONTEXT_NAMES.test(part) || this.#isDeclared(word, index));
       return isOwn ? null : { source: "context", end: index + 1 };
     }
+    const member = isDotted ? this.#text(index + 2) : "";
+    if (member === "body" && this.#requests.includes(word)) return { source: "stream", end: index + 3 };
+    if (member === "headers" && this.#nodeRequests.includes(word)) return { source: "headers", end: index + 3 };
     const held = this.#sources.find(({ variable }) => variable === word);
     return held ? { source: held.source, end: index + 1 } : null;
   }
@@ -177,7 +198,7 @@ class Reader {
 
   /** @param end the index of the token after the read */
   #takeRead(index: number, end: number, source: AbsentSource, name: string): void {
-    if (!NAME.test(name)) return;
+    if (!(source === "headers" ? HEADER : NAME).test(name)) return;
     if (this.#text(end) === "=" && this.#text(end + 1) !== "=") {
       this.#written.push({ source, name });
       return;

@@ -10,6 +10,7 @@ import type { Run } from "./run.ts";
 const OCTETS = "application/octet-stream";
 /** The type that a Response has if it was made from a text. */
 const TEXT = "text/plain;charset=UTF-8";
+const OK = 200;
 const { isAnyArrayBuffer, isGeneratorObject } = types;
 const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const NativeStream = ReadableStream;
@@ -18,9 +19,17 @@ const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
 const decoder = new TextDecoder();
 const decode = decoder.decode.bind(decoder);
+const includes = Function.prototype.call.bind(Buffer.prototype.includes) as (
+  bytes: Uint8Array,
+  value: Uint8Array,
+) => boolean;
 /** The first byte and the longest form of a text such as `[object Map]`. */
 const BRACKET = 0x5b;
 const MAX_CONVERTED = 40;
+const BRACE = 0x7b;
+const UNDEFINED = Buffer.from("undefined");
+/** A longer piece may have the word undefined for another reason. */
+const MAX_ODD = 1_024;
 
 type Generated = Generator | AsyncGenerator;
 export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBufferView | Blob;
@@ -72,6 +81,7 @@ export function streamResponse(run: Run, response: Response): void {
   });
   if (response.bodyUsed) throw new TypeError("the body of the Response was read already; return a clone");
   if (response.body) return sendStream(run, response.status, headers, response.body, isText);
+  if (response.status === OK) reportOdd(run, NONE);
   return pump(run, response.status, headers, once(NONE), () => {});
 }
 
@@ -124,7 +134,7 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
       if (!bytes) throw unsendable(piece);
       if (isFirst && bytes[0] === BRACKET && bytes.length <= MAX_CONVERTED && isConverted(bytes)) {
         run.reportHint("responseText", "");
-      }
+      } else if (isFirst && bytes.length <= MAX_ODD) reportOdd(run, bytes);
       isFirst = false;
       const wait = body.write(bytes);
       if (wait) await wait;
@@ -134,6 +144,15 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
     if (!run.over) stop();
     run.fault(threwFault(error));
   }
+}
+
+/** Reports that a body is empty, is `{}` or has the word undefined, if a value explains it that the run does not have. */
+function reportOdd(run: Run, bytes: Uint8Array): void {
+  const isText = bytes.length >= UNDEFINED.length && includes(bytes, UNDEFINED);
+  const isEmpty = bytes.length === 0 || (bytes.length === 2 && bytes[0] === BRACE);
+  if (!isText && !isEmpty) return;
+  const hint = run.code.betterHint({ hint: "responseText", path: isText ? ".text" : "" }, null, run);
+  if (hint) run.reportHint(hint.hint, hint.path);
 }
 
 /** Whether a piece is the text of an object, as in `new Response(new Map())`. */

@@ -1,11 +1,21 @@
 /**
  * The source of a value that code may read. A `binding` is a member of the `env` of a fetch handler, `context` a member that no context
- * has, and `headers` a header that the service withholds.
+ * has, `headers` a header that the service withholds, or whose name has capital letters, and `stream` a member of the body of a Request.
  */
-export type AbsentSource = "env" | "secrets" | "params" | "query" | "data" | "body" | "binding" | "context" | "headers";
+export type AbsentSource =
+  | "env"
+  | "secrets"
+  | "params"
+  | "query"
+  | "data"
+  | "body"
+  | "binding"
+  | "context"
+  | "headers"
+  | "stream";
 
 export function isAbsentSource(text: string): text is AbsentSource {
-  return /^(?:env|secrets|params|query|data|body|binding|context|headers)$/.test(text);
+  return /^(?:env|secrets|params|query|data|body|binding|context|headers|stream)$/.test(text);
 }
 
 /** Returns the hint for a value that the code reads and the run does not have: what sets it, and how the code reads it. */
@@ -20,7 +30,11 @@ export function absentText(source: AbsentSource, name: string): string {
     case "secrets":
     case "params":
       return `The run has no ${source}.${name}. A task or a token sets it: {"${source}": {"${name}": "..."}} in PUT /api/tasks/{container}/{name} or POST /api/tokens.`;
+    case "stream":
+      return `The body of a Request is a stream, so request.body.${name} is undefined: write (await request.json()).${name}.`;
     case "headers":
+      if (/[A-Z]/.test(name))
+        return `The names of headers are in lower case: write headers["${name.toLowerCase()}"] instead of "${name}".`;
       return `The service passes no header ${name} to this code, because it may hold credentials for the service: send the value in another header, such as x-${name}, or in the body.`;
     case "query":
       return `The query has no ${name}: send it in the URL, as ?${name}=..., or test it first.`;

@@ -8,7 +8,7 @@ import { uncurry } from "./uncurry.ts";
  * result: an arrow function that returns nothing, a callback of forEach that nothing awaits, a variable of the environment, a secret, the
  * standard input, and a member that its value does not have. `contextMember` is a member that a context does not have, and `textBody` a
  * member of a body that is a text. `unawaited` is a member of a promise that nothing awaits, `printed` a result that is in the log, and `responseText` a Response with the text of an
- * object. `forEachValue` is the value of forEach, `headerCase` a header whose name has capital letters, and `assigned` a context that was
+ * object. `forEachValue` is the value of forEach, and `assigned` a context that was
  * given an answer as a member. `declared` is code that ends with a declaration, `mapped` a list of which all items are undefined,
  * `emitter` an emitter of events, such as a socket or a stream of Node, and `undefinedText` a text with a value that is undefined.
  * `braces` is an arrow function whose body looks like an object, and `loneReturn` a `return` whose value begins in the next line. `absent` is a
@@ -58,7 +58,6 @@ export const RESULT_HINTS = [
   "printed",
   "responseText",
   "forEachValue",
-  "headerCase",
   "assigned",
   "declared",
   "mapped",

@@ -76,7 +76,9 @@ const OF_NAMES = {
       : `${method} does not wait for an async function, and its promise counts as true: write const kept = await Promise.all(list.map(callback)), and then list.${method}((item, index) => kept[index]).`,
   absent: ([source = "", name = "", part, meant]: readonly string[]) => {
     const of = isAbsentSource(source) ? source : "params";
-    return part === undefined || meant === undefined ? absentText(of, name) : elsewhereText(of, name, part, meant);
+    return part === undefined || meant === undefined
+      ? absentText(of, of === "headers" ? name.replaceAll("$", "-") : name)
+      : elsewhereText(of, name, part, meant);
   },
   mappedAsync: ([method = ""]: readonly string[]) =>
     `map with an async function returns promises, and ${method} does not wait for them: write (await Promise.all(list.map(...))).${method}(...).`,
@@ -177,7 +179,6 @@ const OTHER = {
   secret:
     "The code reads context.secrets, and its result is null. A task or a token sets secrets, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
   forEachValue: "forEach returns nothing: map returns a list of what its function returns.",
-  headerCase: 'The names of headers are in lower case: context.headers["user-agent"].',
   assigned:
     "The context is not the answer: return the value, or return new Response(body, { status, headers }) for a status and headers.",
   undefinedText:
