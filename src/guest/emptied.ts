@@ -33,7 +33,7 @@ const OF_RESPONSE = /^(?:json|text|blob|arrayBuffer|formData|bytes)$/;
 
 /** A longer text may have the word for another reason. */
 const MAX_SENTENCE = 1_024;
-const UNDEFINED = /(?:^|[^\w"'`])undefined(?![\w"'`])/;
+const UNDEFINED = /(?:^|[^\w"'`]|\d)undefined(?![A-Za-z_"'`])/;
 const OF_ONE_VALUE = /^(?:number|date|mapped|emitter)$/;
 /** What + may make of two numbers that are texts. */
 const DIGITS = /^-?\d[\d.]+$/;

@@ -1,5 +1,8 @@
 import type { ResultHint } from "../wire/result-hints.ts";
+import { type CollectionMember, collectionMember } from "./collection-member.ts";
+import { returnsInForEach } from "./for-each-return.ts";
 import { hasLostLines } from "./grammar-hints.ts";
+import { isFilledLate } from "./late-callback.ts";
 import { missingOfBody } from "./missing-return.ts";
 import { type Misspelt, misspeltRead } from "./misspelt.ts";
 import { SILENT_CALLBACK } from "./promise-hints.ts";
@@ -16,6 +19,8 @@ import { withoutTexts } from "./without-texts.ts";
 const MAX_CHARACTERS = 32 * 1024;
 const FOR_EACH = /\.forEach\(\s*async\b/;
 const FOR_EACH_VALUE = /\breturn\s+[^;\n{}]{0,200}\.forEach\(/;
+/** A variable that is given the value of forEach. */
+const FOR_EACH_HELD = /\b(?:const|let|var)\s+([A-Za-z_$][\w$]{0,63})\s*=\s*[^;\n{}=]{0,200}\.forEach\(/;
 /** An answer that is set as in Koa, or as in a function of Azure. */
 const ASSIGNED =
   /\b(?:context|ctx)\.(?:body|status|res|response)\s*=(?![=>])(?!\s*(?:await\s+)?(?:JSON\.parse|[\w$.]*\.body\b))/;
@@ -62,6 +67,12 @@ export interface EmptyHints {
   readonly responseMember: ResponseMember | null;
   /** Whether a callback of the text probably runs after the result. */
   readonly hasLateCallback: boolean;
+  /** Whether the text returns a variable that only a callback fills, which runs after the result. */
+  readonly isFilledLate: () => boolean;
+  /** Whether the text returns a value in the function that it gives to forEach. */
+  readonly returnsInForEach: () => boolean;
+  /** A member that the text reads of a Map or a Set, and that neither has. */
+  readonly collectionMember: CollectionMember | null;
   /** The line of a call of `console` that ends the text. */
   readonly printed: () => number | null;
   /** Whether the text, as a body, returns a value on some paths only. */
@@ -96,7 +107,20 @@ function nothingOf(text: string): ResultHint | null {
   if (ASSIGNED.test(text) && !OWN_CONTEXT.test(text)) return "assigned";
   if (FOR_EACH.test(text)) return "forEach";
   if (SILENT_CALLBACK.test(text) || SILENT_TEST.test(text)) return "arrow";
-  return FOR_EACH_VALUE.test(text) ? "forEachValue" : null;
+  return isForEachValue(text) ? "forEachValue" : null;
+}
+
+function emptyOf(text: string): ResultHint | null {
+  if (FOR_EACH.test(text)) return "forEach";
+  if (SILENT_TEST.test(text)) return "arrow";
+  return FOR_EACH_HELD.test(text) && isForEachValue(text) ? "forEachValue" : null;
+}
+
+/** Whether a text returns what forEach returns, perhaps by a variable. */
+function isForEachValue(text: string): boolean {
+  if (FOR_EACH_VALUE.test(text)) return true;
+  const held = FOR_EACH_HELD.exec(text)?.[1]?.replaceAll("$", "\\$");
+  return held !== undefined && new RegExp(String.raw`\breturn\b[^;\n]{0,200}(?<![\w$.])${held}(?![\w$])`).test(text);
 }
 
 const NONE: EmptyHints = {
@@ -108,6 +132,9 @@ const NONE: EmptyHints = {
   promiseUse: null,
   responseMember: null,
   hasLateCallback: false,
+  isFilledLate: () => false,
+  returnsInForEach: () => false,
+  collectionMember: null,
   printed: () => null,
   missing: () => null,
   declared: () => null,
@@ -130,15 +157,20 @@ export function emptyHintsOf(text: string): EmptyHints {
     let silent: SilentCall | null | undefined;
     let silentUsed: SilentCall | null | undefined;
     let misspelt: Misspelt | null | undefined;
+    let filledLate: boolean | undefined;
+    let inForEach: boolean | undefined;
     return {
       nothing: nothingOf(text),
-      empty: FOR_EACH.test(text) ? "forEach" : SILENT_TEST.test(text) ? "arrow" : null,
+      empty: emptyOf(text),
       member: memberOf(text),
       unawaited: unawaitedMember(text),
       usedPromise: usedPromise(text),
       promiseUse: promiseUse(text),
       responseMember: responseMember(text),
       hasLateCallback: hasLateCallback(text),
+      isFilledLate: () => (filledLate === undefined ? (filledLate = isFilledLate(text)) : filledLate),
+      returnsInForEach: () => (inForEach === undefined ? (inForEach = returnsInForEach(text)) : inForEach),
+      collectionMember: collectionMember(text),
       printed: () => (line === undefined ? (line = printedLine(text)) : line),
       missing: () => (missing === undefined ? (missing = missingOfBody(text)) : missing),
       declared: () => (last === undefined ? (last = lastDeclared(text)) : last),

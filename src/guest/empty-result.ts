@@ -22,6 +22,7 @@ const { getOwnPropertyDescriptor, keys } = Object;
 const { isArray } = Array;
 const { isProxy } = types;
 
+const LATE: Emptied = { hint: "lateCallback", path: "" };
 const STDIN: Emptied = { hint: "stdin", path: "" };
 
 /** A run whose result is empty, and what is known of its code. */
@@ -79,7 +80,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   // The run has reported these.
   if (shape === null && parsed?.hint) return null;
   if (hints.nothing === "stdin") return STDIN;
-  if (value === "") return null;
+  if (value === "") return hints.isFilledLate() ? LATE : null;
   if (shape === null && value === undefined && (parsed?.unreturned?.() ?? null) !== null) return null;
   const arrow = value === undefined ? (shape?.unreturned?.() ?? null) : null;
   if (arrow !== null) return { hint: arrow, path: "" };
@@ -97,9 +98,11 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
       : null;
   if (absent) return absent;
   const misspelt = value === undefined || isNaN(value) || hasMembers(value) ? lackingHint(hints) : null;
-  if (misspelt && !member) return misspelt;
+  if (misspelt && (!member || misspelt.hint === "collectionMember")) return misspelt;
   const hint = isNothing ? nothing : empty;
   if (hint) return { hint, path: "" };
+  if (value === undefined && hints.returnsInForEach()) return { hint: "forEachReturn", path: "" };
+  if (hints.isFilledLate()) return LATE;
   const called = value === undefined ? callbackCall(text, null) : null;
   if (called) return called;
   const chained = value === undefined ? printedThen(text, null) : null;
@@ -108,7 +111,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   if (main) return main;
   const inPlace = shape === null && value === undefined ? hints.missing() : null;
   if (inPlace === "noReturn") return { hint: inPlace, path: "" };
-  if (value !== null && hints.hasLateCallback) return { hint: "lateCallback", path: "" };
+  if (value !== null && hints.hasLateCallback) return LATE;
   if (value !== undefined) return null;
   if (shape === null && hints.hasLostLines) return { hint: "lostLines", path: "" };
   if (hints.hasLoneReturn) return { hint: "loneReturn", path: "" };
@@ -125,6 +128,7 @@ export function emptyHint(result: EmptyResult, value: unknown): Emptied | null {
   const line = (parsed?.printed ?? printed)();
   if (line !== null) return { hint: "printed", path: `[${line}]` };
   const last = declared();
+  if (last?.isTimer) return LATE;
   return last && { hint: "declared", path: `.${last.name}.line${last.line}${last.isInModule ? ".module" : ""}` };
 }
 
@@ -178,6 +182,10 @@ const MAX_QUERY = 10;
 /** Returns the hint for a member that is misspelt, or for a function whose value is missing. */
 function lackingHint(hints: EmptyHints): Emptied | null {
   const misspelt = hints.misspelt();
+  if (hints.collectionMember) {
+    const { kind, member, variable } = hints.collectionMember;
+    return { hint: "collectionMember", path: `.${kind}.${member}${variable === null ? "" : `.${variable}`}` };
+  }
   if (misspelt) return { hint: "misspelt", path: `.${misspelt.name}.${misspelt.meant}` };
   const silent = hints.silentFunction();
   return silent && { hint: "noValue", path: pathOf(silent) };

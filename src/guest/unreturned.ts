@@ -163,6 +163,8 @@ export interface Declared {
   readonly line: number;
   /** Whether the text has an import or an export, so that it cannot return. */
   readonly isInModule: boolean;
+  /** Whether its value is a timer. */
+  readonly isTimer: boolean;
 }
 
 /** Returns the last declaration of a body with a value, if no statement follows it. Never throws. */
@@ -179,7 +181,8 @@ export function lastDeclared(text: string): Declared | null {
         const isSet =
           name?.kind === "word" && tokens.slice(index + 2).some((token) => token.depth === 0 && token.text === "=");
         const isInModule = /^[ \t]*(?:import|export)\b/m.test(text);
-        return isSet ? { name: name.text, line: text.slice(0, at).split("\n").length, isInModule } : null;
+        const isTimer = /^set(?:Timeout|Interval|Immediate)$/.test(tokens[index + 3]?.text ?? "");
+        return isSet ? { name: name.text, line: text.slice(0, at).split("\n").length, isInModule, isTimer } : null;
       }
       if (startsLine && !CONTINUES.test(word) && !/^[)\]}]/.test(word)) return null;
     }

@@ -336,7 +336,7 @@ describe("a result that JSON or a text changes", () => {
     ["const { data } = { n: 1 }; return data", null],
     ["const { n } = context.data; return n", /^context\.data has no n: /],
     ["const a = [1]; return a.size", /no member size: did you mean length\?$/],
-    ["const s = new Set([1]); return s.length", /no member length: did you mean size\?$/],
+    ["const s = new Set([1]); return s.length", /^s is a Set, which has no length: write s\.size\.$/],
     [
       "const s = fetch('data:,1').status;\nreturn s",
       /^fetch\(\.\.\.\) is a promise, .* write \(await fetch\(\.\.\.\)\)\.status\.$/,

@@ -115,6 +115,13 @@ describe("a fetch handler without its secret has the name of the secret", () => 
   ]);
 });
 
+describe("two values of the data, of which the run has one", () => {
+  haveHint(/^context\.data has no b:/, [
+    ["return context.data.a + context.data.b", { method: "POST", body: { a: "1" } }],
+  ]);
+  haveNone([["return context.data.a + 'undefined'", { method: "POST", body: { a: "v" } }]]);
+});
+
 describe("a long text", () => {
   for (const part of [
     "fetch(",

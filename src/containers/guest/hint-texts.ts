@@ -60,6 +60,14 @@ const OF_NAMES = {
     if (variable === call && isOfBody(call)) return unawaitedBodyText(call, member ?? "");
     return usedPromiseText(call, variable === call ? null : (variable ?? null), member ?? "");
   },
+  collectionMember: ([kind = "", member = "", variable]: readonly string[]) => {
+    const what = variable === undefined ? `A ${kind}` : `${variable} is a ${kind}, which`;
+    const owner = variable ?? "value";
+    if (/^(?:length|count)$/.test(member)) return `${what} has no ${member}: write ${owner}.size.`;
+    return kind === "Map"
+      ? `${what} has no member ${member}: write ${owner}.get("${member}").`
+      : `${what} has no member ${member}: it has size and has(value), and [...${owner}] is a list of its values.`;
+  },
   unawaitedCall: ([member = "", ...calls]: readonly string[]) => usedPromiseText(calls.join("."), null, member),
   declared: ([name = "", line = "", module]: readonly string[]) =>
     `The code returned nothing: its last statement, in line ${numberOf(line)}, declares ${name}. Put ${module === undefined ? "return" : "export default"} ${name} after it.`,
@@ -178,6 +186,8 @@ const OTHER = {
   jsonText: "The result is a text of JSON, and is sent as a text: return the value, without JSON.stringify.",
   secret:
     "The code reads context.secrets, and its result is null. A task or a token sets secrets, in PUT /api/tasks/{container}/{name} or POST /api/tokens.",
+  forEachReturn:
+    "A return in the function of forEach ends that function only, and forEach returns nothing: write for (const item of list) { ... }, or return list.find(...), list.filter(...) or list.map(...).",
   forEachValue: "forEach returns nothing: map returns a list of what its function returns.",
   assigned:
     "The context is not the answer: return the value, or return new Response(body, { status, headers }) for a status and headers.",
