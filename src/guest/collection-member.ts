@@ -12,7 +12,7 @@ export interface CollectionMember {
 const MAX_VARIABLES = 20;
 const HELD = /\bconst\s+([A-Za-z_$][\w$]{0,63})\s*(?::[^=;\n]{1,80})?=\s*new\s+(Map|Set)\b/g;
 /** The length of what was just made. */
-const LENGTH = /\bnew\s+(Map|Set)\s*\((?:[^()]|\([^()]{0,200}\)){0,200}\)\s*\.\s*length\b/;
+const LENGTH = /\bnew\s+(Map|Set)\s*\([^()]{0,200}(?:\([^()]{0,200}\)[^()]{0,200}){0,3}\)\s*\.\s*length\b/;
 const { getOwnPropertyNames } = Object;
 const known: readonly string[] = [Map.prototype, Set.prototype, Object.prototype].flatMap((each) =>
   getOwnPropertyNames(each),

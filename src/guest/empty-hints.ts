@@ -38,7 +38,7 @@ const OWN_CONTEXT = /\b(?:const|let|var|function|class)\s+(?:context|ctx)\b/;
 
 /** After `if (...)` and `else`, what follows the line runs. At a closing brace nothing follows, and functions are declared before. */
 const LONE_RETURN =
-  /(?:^\s*|[{;]|(?<=[^\s)])(?<!\belse)\s*\n)[ \t]*return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
+  /(?:^\s*|[{;][ \t]*|(?<=[^\s)])(?<!\belse)\s*\n[ \t]*)return[ \t]*\r?\n\s*(?!\/[/*]|(?:case|default|function|async|class)\b)[^\s}]/;
 
 /** A test of the items of a list that has braces and no return. */
 const SILENT_TEST =

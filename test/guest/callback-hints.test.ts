@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { collectionMember } from "../../src/guest/collection-member.ts";
+import { emptyHintsOf } from "../../src/guest/empty-hints.ts";
 import { returnsInForEach } from "../../src/guest/for-each-return.ts";
 import { isFilledLate } from "../../src/guest/late-callback.ts";
 import { GuestProcess } from "./guest-process.ts";
@@ -149,5 +150,6 @@ describe("a long text", () => {
       isFilledLate(text);
       returnsInForEach(text);
       collectionMember(text.slice(0, 32 * 1024));
+      emptyHintsOf(part.repeat(250_000).slice(0, 32 * 1024));
     });
 });
