@@ -1,4 +1,5 @@
 import type { Emptied } from "./emptied.ts";
+import { mayLackAwait } from "./may-lack-await.ts";
 import { hintOfUse } from "./promise-use-hints.ts";
 import { promiseUse } from "./promise-uses.ts";
 import { unawaitedUse } from "./unawaited-use.ts";
@@ -24,10 +25,6 @@ const AWAITS = new RegExp(
 const ENDS_INTERVAL =
   /\bexports?\b|clearInterval|clearTimeout|Promise|[Ss]tream|waitUntil|\bsignal\b|\bunref\b|\bimport\b|\brequire\b|res\.|\bfunction\*|\bfor await\b/;
 
-/** Names of async functions, and promises in variables. Most handlers have none, so their texts are not taken apart. */
-const MAY_USE_PROMISE =
-  /\basync\s+function\s{1,9}[\w$]|[\w$>]\s{0,9}[=:]\s{0,9}async\b|\basync\s{1,9}(?!function\b|fetch\b)[\w$]{1,64}\s{0,9}\(|[=.]\s{0,9}fetch\s{0,9}\(|\bfs\/promises\b|\.promises\b|\.json\(\)\s{0,9}\./;
-
 /** A status that is set at the context, as in Koa. */
 const STATUS =
   /(?<![\w$.])context\.status(?:Code)?\s*=(?![=>])|^\s{0,100}(?:export\s{1,4}default\s{1,4}|module\.exports\s{0,4}=\s{0,4})?(?:async\s{1,4})?(?:function\s{0,4}\w{0,64})?\s{0,4}\(?(ctx|c)\b[^]*(?<![\w$.])\1\.status(?:Code)?\s*=(?![=>])/;
@@ -45,7 +42,7 @@ export function asyncCallback(source: string): Emptied | null {
     if (source.includes(".status") && STATUS.test(source) && !HAS_SERVER.test(source))
       return { hint: "assigned", path: "" };
     const known = source.includes("async") ? (unawaitedUse(source) ?? givenTo(source)) : null;
-    const use = known === null && MAY_USE_PROMISE.test(source) ? promiseUse(source) : null;
+    const use = known === null && mayLackAwait(source) ? promiseUse(source) : null;
     return use ? hintOfUse(use) : known;
   } catch {
     // A task has replaced a method of texts or patterns.
