@@ -41,7 +41,7 @@ export function compile(codeId: number, code: CodeMessage, text: string): Parsed
   if (typeof first === "function") return first;
   const second = typed ? parsePlain(codeId, text, lastValue) : parseStripped(codeId, text, lastValue);
   if (typeof second === "function") return second;
-  const isSecond = isFurther(second, first) && (typed || isTypes(first));
+  const isSecond = isFurther(second, first) && (typed || isTypes(text, first));
   const found = isSecond ? explainedFault(text, second, first) : explainedFault(text, first, second);
   const fault = typed === isSecond ? found : inFile("task.ts", found);
   if (fault.loader) throw fault;

@@ -82,6 +82,11 @@ const HINTS: readonly ErrorHint[] = [
     pattern: /^(?:res|response) is not defined/,
     hint: "The result of the code is its answer: return the value, or return new Response(body, { status, headers }).",
   },
+  { pattern: /^(?:not|NOT) is not defined/, hint: "JavaScript has no not: write !." },
+  {
+    pattern: /^an event of the type error without a message$/,
+    hint: "A WebSocket that cannot connect names no reason. A fetch of the same host names it: await fetch(url), with https:// instead of wss://, or http:// instead of ws://.",
+  },
   { pattern: /^sleep is not defined/, hint: "Use await new Promise((resolve) => setTimeout(resolve, ms))." },
   { pattern: /^Worker is not defined/, hint: 'Use `import { Worker } from "node:worker_threads"`.' },
   ...OF_VALUES,

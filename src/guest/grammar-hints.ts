@@ -1,9 +1,13 @@
+import { DASHED, dashHint, dashlessHint } from "./dash-names.ts";
 import { exportHint, type NamesOf } from "./export-hints.ts";
+import { messageHint } from "./message-hints.ts";
 import { nearName } from "./near-name.ts";
-import { dividedHint, followsHint, memberHint, partHint, type Stop, typeHint } from "./part-hints.ts";
+import { dividedHint, followsHint, forHint, memberHint, partHint, type Stop, typeHint } from "./part-hints.ts";
 import { scanTokens, type Scanned, type Token } from "./scan-tokens.ts";
 import { offsetOf, type SyntaxFailure } from "./syntax.ts";
 import { isPair, notClosed, unclosedBrace } from "./unclosed.ts";
+import { wordOperatorHint } from "./word-operators.ts";
+import { wrongExport } from "./wrong-export.ts";
 
 const KEYWORDS =
   "return const let var function async await import export default class extends throw while switch typeof instanceof continue break catch finally yield delete else for if new try".split(
@@ -14,9 +18,8 @@ const BEGINS = /^(?:const|let|var|return|if|for|while|import|export|throw|switch
 const OPERATOR = /^(?:[+\-*/%=<>&|^!~?:,.]|=>|&&|\|\||\?\?|\?\.)$/;
 /** A longer line is not looked at, because other runs of the guest wait meanwhile. */
 const MAX_LINE = 16 * 1024;
-
-/** The hint for a module with a `return` outside of functions. */
-export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
+/** The part of a text in front of a failure that a message may be about. */
+const MAX_BEFORE = 80;
 
 /**
  * Returns the hint for a text that does not parse because of a frequent mistake of grammar, or undefined. Never throws.
@@ -29,26 +32,24 @@ export function grammarHint(
   namesOf: NamesOf = () => null,
 ): string | undefined {
   try {
-    // The message for a text with types, of which only modules are read without a function around them.
-    if (message.startsWith("Return statement is not allowed")) return MODULE_RETURN;
+    const at = position ? offsetOf(text, position) : text.length;
     const declared = /^Identifier '(.{1,64})' has already been declared/.exec(message)?.[1];
-    if (declared !== undefined) return `Assign to ${declared} without const or let, or choose another name.`;
-    const exported = /^Export '(.{1,64})' is not defined in module/.exec(message)?.[1];
-    if (exported !== undefined) return `Declare ${exported} in the code, or remove it from the export.`;
-    if (message.startsWith("Missing catch or finally"))
-      return "A try needs catch (error) { ... } or finally { ... } after its block.";
+    if (declared !== undefined) {
+      const { tokens, open } = scanTokens(text.slice(0, at));
+      const parts = position && forHint({ text, rest: text.slice(at), message, tokens, open });
+      return parts ?? `Assign to ${declared} without const or let, or choose another name.`;
+    }
+    const named = messageHint(message, text.slice(at), text.slice(Math.max(0, at - MAX_BEFORE), at));
+    if (named !== undefined) return named;
     if (/^[ \t]*import\s*\*\s*from\b/m.test(text) && /'from'/.test(message))
       return 'Name what * stands for: import * as name from "module".';
     const [, module, name] = /module '(.{1,100})' does not provide an export named '(.{1,64})'/.exec(message) ?? [];
     if (name !== undefined) return exportHint(text, module!, name, namesOf);
-    if (message.startsWith("Illegal break")) return "break is valid only in a loop or a switch: return ends the code.";
-    if (message.startsWith("Illegal continue")) return "continue is valid only in a loop.";
     if (hasEscapedLines(text, position)) return ESCAPED_LINES;
     if (hasLostLines(text)) return LOST_LINES;
     const wrong = wrongExport(text, position);
     if (wrong !== null) return wrong;
     if (!position) return undefined;
-    const at = offsetOf(text, position);
     if (message.startsWith("Missing initializer in const")) return initializerHint(text.slice(at));
     if (message.startsWith("Missing initializer in destr"))
       return "A pattern needs a value: const { name } = value. Check that each bracket before it is closed.";
@@ -70,7 +71,9 @@ export function unquotedHint(text: string): string | null {
 }
 
 function initializerHint(rest: string): string {
-  if (/^\s*[\w$]*\s*==/.test(rest)) return "Write = instead of == to give a value.";
+  const dashed = DASHED.exec(rest)?.[1];
+  if (dashed !== undefined) return dashlessHint(dashed);
+  if (/^\s*[\w$]+\s*==/.test(rest)) return "Write = instead of == to give a value.";
   return "Give the const a value, or declare the variable with let.";
 }
 
@@ -81,23 +84,6 @@ const STATEMENT = /^(?:const|let|var|return|import|export|function|class|async|f
 function touches(text: string, at: number): boolean {
   if (text.length > MAX_LINE || /[\r\n]/.test(text.trimEnd()) || !STATEMENT.test(text.slice(at))) return false;
   return /[\w"'`\])}](?: {2,}|\t+)?$/.test(text.slice(Math.max(0, at - 80), at));
-}
-
-/** An export that is none of the language, nor of TypeScript. Its line begins with it, as no JavaScript does. */
-const WRONG_EXPORT =
-  /^[ \t]*export[ \t]+(?!(?:default|const|let|var|function|class|async[ \t]+function|type|interface|enum|abstract|declare|namespace|module|import|as)\b)(async\b|[A-Za-z_$][\w$]*|[([\d"'`])/m;
-
-/** Returns the hint for an export without `default`, or with a misspelt one, or null. V8 fails in its line, or gives no position. */
-function wrongExport(text: string, position: SyntaxFailure["position"]): string | null {
-  const found = text.length > MAX_LINE ? null : WRONG_EXPORT.exec(text);
-  if (!found) return null;
-  const line = text.slice(0, found.index).split("\n").length;
-  if (position && position.line !== line) return null;
-  const next = found[1]!;
-  const near = nearName(next, ["default", "const", "let", "var", "function", "class"]);
-  return near === null
-    ? "An export without a declaration needs default: write export default in front of the value."
-    : `Did you mean export ${near}?`;
 }
 
 const ESCAPED_LINES =
@@ -130,7 +116,8 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
   if (/^#(?!!)/.test(rest) && !/(?:[.\w$]|\bin\s*)$/.test(text.slice(0, at)))
     return "A comment of JavaScript begins with //, and not with #.";
   if (rest.startsWith("/*") && !rest.includes("*/")) return "The comment that begins here has no */ at its end.";
-  if (/^["']/.test(rest)) return `The text that begins here has no ${rest[0]} at its end, in the same line.`;
+  if (/^["']/.test(rest) && !QUOTED.test(rest))
+    return `The text that begins here has no ${rest[0]} at its end, in the same line.`;
   const isEnd = rest.trim() === "" || /^Unexpected end of input|^Unterminated template/.test(message);
   if (message.startsWith("Missing } in template") && inner) return notClosed(text, inner);
   const surplus = isEnd && !isWhole && last ? surplusAfter(text, last.at + last.text.length) : null;
@@ -138,7 +125,13 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
   if (isEnd && inner !== undefined) return notClosed(text, unclosedBrace(text, tokens, inner));
   if (isEnd) return "The code ends in the middle of a statement.";
   const stop: Stop = { text, rest, message, tokens, open };
-  const part = dividedHint(lineAt(text, at)) ?? partHint(stop) ?? typeHint(stop);
+  const part =
+    dividedHint(lineAt(text, at)) ??
+    dashHint(stop) ??
+    wordOperatorHint(stop) ??
+    forHint(stop) ??
+    partHint(stop) ??
+    typeHint(stop);
   if (part !== null) return part;
   if (/^[)\]}]/.test(rest) && inner && last?.text === "," && !isPair(inner.text, rest[0]!))
     return `${notClosed(text, inner).slice(0, -1)} before this ${rest[0]}.`;
@@ -177,6 +170,10 @@ function hintAt(text: string, at: number, message: string, { tokens, open, isWho
   return followsHint(stop);
 }
 
+/** A text in quotes, with its end. */
+const QUOTED = /^(?:"[^"\\\n]*(?:\\[^][^"\\\n]*)*"|'[^'\\\n]*(?:\\[^][^'\\\n]*)*')/;
+/** A name between two texts, as where a + is missing. */
+const JOINED = /^[A-Za-z_$][\w$]*[ \t]*["'`+]/;
 /** The longest part of a token that a hint repeats. */
 const MAX_SHOWN = 40;
 
@@ -236,6 +233,9 @@ function separatorHint(stop: Stop): string | null {
   const isName = last.kind === "value" && inner?.text === "{" && /^[,{]$/.test(name?.text ?? "");
   if (isName && (isList || tokens[0] === inner)) return `A colon is missing after ${last.text.slice(0, MAX_SHOWN)}.`;
   if (isList) return `A comma is missing before ${next}.`;
+  if (/^["']/.test(next)) return `An operator, such as +, is missing before this text.`;
+  if (/^["']/.test(last.text) && JOINED.test(rest) && !STATEMENT.test(rest))
+    return `An operator, such as +, is missing before ${next}.`;
   return last.kind === "value" || STATEMENT.test(rest)
     ? `A semicolon or a line break is missing before ${next}.`
     : null;

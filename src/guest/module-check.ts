@@ -1,7 +1,8 @@
 import type { CodeFault } from "./faults.ts";
-import { grammarHint, MODULE_RETURN } from "./grammar-hints.ts";
+import { grammarHint } from "./grammar-hints.ts";
+import { MODULE_RETURN } from "./message-hints.ts";
 import { ILLEGAL_RETURN, isCompiled, parseModuleBody, returnOfModule } from "./parse.ts";
-import { type SyntaxFailure, syntaxFault } from "./syntax.ts";
+import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
 
 /** Matches the start of a statement: the start of a line or the end of another statement. */
 const START = String.raw`(?<=^|[;}]|\*/)([ \t]*)`;
@@ -28,7 +29,10 @@ export function mayBeModule(failure: SyntaxFailure): boolean {
 }
 
 /** Whether V8 reports this error for TypeScript types. */
-export function isTypes(failure: SyntaxFailure): boolean {
+export function isTypes(text: string, failure: SyntaxFailure): boolean {
+  // The type of what an arrow function without parameters returns.
+  if (failure.message === "Unexpected token ')'" && failure.position)
+    return /^\)\s*:/.test(text.slice(offsetOf(text, failure.position)));
   return /^Unexpected (?:token '[:?!<]|identifier|strict mode|reserved word)|^Missing initializer|^missing \)|^Malformed arrow/.test(
     failure.message,
   );

@@ -31,6 +31,8 @@ export function partHint({ text, rest, tokens, open }: Stop): string | null {
   if (mixed !== null && tokens.some((token) => token.depth === open.length && mixed.test(token.text)))
     return "?? cannot stand next to || or &&: put one of them in parentheses, such as (a ?? b) || c.";
   if (last === undefined) return null;
+  if (/^=(?![=>])/.test(rest) && inner?.text === "(" && /^(?:if|while)$/.test(opener?.text ?? "") && isValue(last))
+    return "= gives a value to a variable or a member: to compare, write ===.";
   if (/^(?:if|while|switch)$/.test(last.text) && /^[\w$"'!]/.test(rest))
     return `Put what follows ${last.text} in parentheses: ${last.text} (...) { ... }.`;
   const before = tokens[tokens.length - 2];
@@ -44,6 +46,19 @@ export function partHint({ text, rest, tokens, open }: Stop): string | null {
   return null;
 }
 
+/** Returns the hint for a for whose parts have commas between them, or null. */
+export function forHint({ rest, tokens, open }: Stop): string | null {
+  const inner = open[open.length - 1];
+  const at = inner === undefined ? -1 : tokens.indexOf(inner);
+  if (inner?.text !== "(" || tokens[at - 1]?.text !== "for" || !COMPARES.test(rest)) return null;
+  const parts = tokens.slice(at + 1).filter(({ depth }) => depth === open.length);
+  const hasCommas = parts.some(({ text }) => text === ",") && parts.every(({ text }) => text !== ";");
+  return hasCommas ? "The parts of a for have semicolons between them: for (let i = 0; i < n; i += 1) { ... }." : null;
+}
+
+/** A comparison, perhaps behind a name. */
+const COMPARES = /^(?:[\w$]{1,64}\s*)?(?:[<>]|[!=]==?)/;
+
 /** Returns the hint for a brace behind a word that needs something else. */
 function braceHint(last: Token, before: Token | undefined): string | null {
   if (last.text === "assert" && before?.kind === "value")
@@ -51,11 +66,15 @@ function braceHint(last: Token, before: Token | undefined): string | null {
   if (/^(?:if|while|switch)$/.test(last.text))
     return `${last.text} needs a condition before this brace: ${last.text} (...) { ... }.`;
   if (last.text === "for") return "for needs its head before this brace: for (const item of list) { ... }.";
-  if (/^(?:interface|enum|namespace)$/.test(last.text))
+  if (/^(?:class|interface|enum|namespace)$/.test(last.text))
     return `${last.text} needs a name before this brace: ${last.text} Name { ... }.`;
   return last.text === "then" && before?.text === ")"
     ? "JavaScript has no then after a condition: write if (...) { ... }."
     : null;
+}
+
+function isValue({ kind, text }: Token): boolean {
+  return kind !== "mark" || /^[)\]]$/.test(text);
 }
 
 /** Returns the hint for an operator with a space in it, such as `= >`, in the line in which a text stops to parse; or null. */
@@ -140,7 +159,12 @@ export function memberHint({ rest, tokens, open }: Stop, next: string): string |
   const at = tokens.indexOf(inner);
   const kind = kindOf(tokens, at);
   if (kind === "enum") return `A comma is missing before ${next}.`;
-  return kind === null ? null : `Put ; or a line break before ${next}.`;
+  if (kind === null) return null;
+  const [before, last] = tokens.slice(-2);
+  const isName = /^(?:[{,;]|readonly)$/.test(before?.text ?? "") || last!.startsLine;
+  if (isName && last!.kind === "word" && /^[\w$]/.test(rest) && !/^[\w$]+\s*\??\s*[:(]/.test(rest))
+    return `A colon is missing after ${last!.text}.`;
+  return `Put ; or a line break before ${next}.`;
 }
 
 /** Returns the word that begins the declaration whose members a brace encloses, or null. */
@@ -177,7 +201,9 @@ function word(rest: string): string {
 const MAX_SHOWN = 24;
 
 /** Returns the hint for what has no other: it names what cannot follow what. */
-export function followsHint({ rest, tokens }: Stop): string | undefined {
+export function followsHint({ rest, message, tokens }: Stop): string | undefined {
+  // Other messages are about the meaning of what can stand there.
+  if (!OF_TOKEN.test(message)) return undefined;
   const last = tokens[tokens.length - 1]?.text;
   const next = scanTokens(rest.slice(0, MAX_NEXT)).tokens[0]?.text ?? /^[)\]}]/.exec(rest)?.[0];
   if (last === undefined || next === undefined || last.length > MAX_SHOWN || next.length > MAX_SHOWN) return undefined;
@@ -186,5 +212,7 @@ export function followsHint({ rest, tokens }: Stop): string | undefined {
   return `${next} cannot follow ${last} here: perhaps a comma, an operator or a bracket between them is missing or too many.`;
 }
 
+/** Messages of the parsers for a token that cannot stand where it stands. */
+const OF_TOKEN = /^(?:Invalid or )?unexpected |^missing |^Malformed |^Expected |^Expression expected/i;
 /** The characters behind the stop that are read for the next token. */
 const MAX_NEXT = 100;

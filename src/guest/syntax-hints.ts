@@ -1,12 +1,15 @@
 import type { Loader } from "../wire/transform.ts";
+import { atDash } from "./dash-names.ts";
 import { BUNDLE_HINT } from "./error-hints.ts";
 import type { CodeFault } from "./faults.ts";
-import { grammarHint, MODULE_RETURN, unquotedHint } from "./grammar-hints.ts";
+import { grammarHint, unquotedHint } from "./grammar-hints.ts";
+import { MODULE_RETURN } from "./message-hints.ts";
 import { otherLanguageHint } from "./other-languages.ts";
 import { offsetOf, type SyntaxFailure, syntaxFault } from "./syntax.ts";
+import { atComment } from "./unclosed-comment.ts";
 
-/** Matches an opening tag in a position where an expression is expected. */
-const TAG = /(?:[(=?:,[;{}\n]|=>|&&|\|\||\breturn|\bdefault|\bawait|\byield)\s*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
+/** Matches an opening tag in a position where an expression is expected. It begins in the line of the tag: `\s*` would take quadratic time. */
+const TAG = /(?:[(=?:,[;{}\n]|=>|&&|\|\||\breturn|\bdefault|\bawait|\byield)[^\S\n]*(<(?:>|[A-Za-z][\w.]*(?=[\s/>])))/;
 
 /**
  * Makes the fault of a text that does not parse. For frequent mistakes, the fault names the mistake and has a hint.
@@ -15,7 +18,7 @@ const TAG = /(?:[(=?:,[;{}\n]|=>|&&|\|\||\breturn|\bdefault|\bawait|\byield)\s*(
  * @param other The failure of the other parser, JavaScript or TypeScript.
  */
 export function explainedFault(text: string, failure: SyntaxFailure, other: SyntaxFailure = failure): CodeFault {
-  if (/^\s*(?:```|~~~)/m.test(text)) {
+  if (/^[ \t]*(?:```|~~~)/m.test(text)) {
     const hint = "Send only the text between the Markdown fences.";
     return syntaxFault(text, failure, hint);
   }
@@ -38,7 +41,7 @@ export function explainedFault(text: string, failure: SyntaxFailure, other: Synt
       'Write `import name from "module"` outside of functions, or `await import("module")` inside of a function.';
     return syntaxFault(text, { ...failure, message }, hint);
   }
-  return characterFault(text, failure);
+  return characterFault(text, atDash(text, atComment(text, failure)));
 }
 
 /** Whether the text imports types where it may, so that only its `return` keeps it from being a module. */
