@@ -31,6 +31,8 @@ const { isArray } = Array;
 const { getPrototypeOf, keys } = Object;
 const plain = Object.prototype;
 const { parse, stringify } = JSON;
+/** The tag of an event, which has no name as an error has. */
+const tag = Symbol.toStringTag;
 const isView = ArrayBuffer.isView.bind(ArrayBuffer);
 const { isProxy } = types;
 
@@ -86,6 +88,8 @@ function describe(error: unknown, bounds: Bounds): ErrorMessage {
     const name = read(error, "name");
     const message = read(error, "message");
     const stack = read(error, "stack");
+    if (message === "" && name === undefined && read(error, tag) === "ErrorEvent")
+      return { name: "ErrorEvent", message: "an event of the type error without a message" };
     const text: ErrorMessage = {
       name: bounded(typeof name === "string" && name !== "" ? name : "Error", MAX_NAME_CHARACTERS),
       message: asSubmitted(bounded(typeof message === "string" ? message : asText(error), bounds.message)),
@@ -139,9 +143,9 @@ function isShallow(value: unknown, depth: number): boolean {
   return true;
 }
 
-function read(error: object, name: string): unknown {
+function read(error: object, name: string | symbol): unknown {
   try {
-    return (error as Record<string, unknown>)[name];
+    return (error as Record<string | symbol, unknown>)[name];
   } catch {
     return undefined;
   }

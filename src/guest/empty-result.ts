@@ -11,6 +11,7 @@ import { nearMember } from "./misspelt.ts";
 import type { ParsedCode } from "./parsed-code.ts";
 import { printedThen } from "./printed-then.ts";
 import { hintOfUse } from "./promise-use-hints.ts";
+import { quotedTemplate } from "./quoted-template.ts";
 import type { Run } from "./run.ts";
 import type { Shape } from "./shapes/shape.ts";
 import type { SilentCall } from "./silent-call.ts";
@@ -35,11 +36,15 @@ export interface EmptyResult {
   readonly hints: () => EmptyHints;
 }
 
-/** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. */
+/** Returns a hint that is more exact than the hint of a result, because of the text of the code; null for none. Never throws. @param value the result; its text for `quotedTemplate` */
 export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): Emptied | null {
   const { run, text } = result;
   if (hint.hint === "absent") return absentCredential(text, run);
   if (hint.hint === "responseText") return absentInResponse(text, run, hint.path === ".text");
+  if (hint.hint === "quotedTemplate") {
+    const names = quotedTemplate(text, value as string);
+    return names === null ? null : { hint: hint.hint, path: `.${names}` };
+  }
   if (hint.hint === "digits") return joinedDigits(text, value, run);
   if (hint.hint === "uncalled") return isUncalled(text, hint.path.slice(1)) ? hint : null;
   if (hint.hint === "objectText" || (hint.hint === "number" && typeof value === "number")) {

@@ -17,6 +17,10 @@ const REPLACED: readonly { readonly names: RegExp; readonly hint: string }[] = [
     hint: "A task has no stdin: its input comes with the request, in context.body.",
   },
   {
+    names: /^next\/server(?:\.js)?$/,
+    hint: "A task is no part of an application of Next.js. Response and Request are there without an import: write Response.json(value) instead of NextResponse.json(value).",
+  },
+  {
     names: /^(?:node-cron|cron|node-schedule)$/,
     hint: "The service has no schedule: export a function, and let cron call /api/run/{container}/{name}.",
   },
@@ -27,10 +31,12 @@ export function replacedHint(specifier: string): string | undefined {
   return REPLACED.find(({ names }) => names.test(specifier))?.hint;
 }
 
-/** Returns what to write instead of a module of Bun, of JSR or of Deno's standard library, or undefined. */
+/** Returns what to write instead of a module of Bun, of Cloudflare, of JSR or of Deno's standard library, or undefined. */
 export function ofOtherRuntime(specifier: string): string | undefined {
   if (/^bun(?::|$)/.test(specifier))
     return "The code runs in Node, which has no module of Bun: use the node: modules, such as node:fs and node:crypto.";
+  if (specifier.startsWith("cloudflare:"))
+    return "The code runs in Node, which has no module of Cloudflare, and a bundler has none either. A fetch handler has the params and the secrets as env: fetch(request, env, ctx). A task has no other bindings.";
   if (/^https?:\/\/deno\.land\/std[@/]/.test(specifier) || /^jsr:@std\/http\b/.test(specifier))
     return "The code runs in Node, without the library of Deno: use the node: modules, such as node:path and node:assert, and export default { fetch(request) { ... } } for a server.";
   const name = /^jsr:\/?(@[\w-]{1,40}\/[\w-]{1,60})/.exec(specifier)?.[1];

@@ -9,6 +9,8 @@ const { keys } = Object;
 /** V8's message for a call of a value that is no function: a variable, `require(...)`, or a member of one of both. */
 const NO_FUNCTION =
   /^(?:(?:([A-Za-z_$][\w$]{0,63})|require\(\.\.\.\))(\.promises)?\.)?([A-Za-z_$][\w$]{0,63}) is not a function$/;
+/** V8's message for a call of a variable that holds no function. */
+const NO_CALL = /^([A-Za-z_$][\w$]{0,63}) is not a (?:function|constructor)$/;
 /** A module with more functions is described in the documentation of Node only. */
 const MAX_LISTED = 8;
 
@@ -33,6 +35,9 @@ const MEANT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
  * @param message of the error
  */
 export function moduleFunctionHint(text: string, message: string): string | undefined {
+  const called = NO_CALL.exec(message)?.[1];
+  const whole = called === undefined ? undefined : wholeModuleHint(text, called);
+  if (whole !== undefined) return whole;
   const [, variable, part = "", name] = NO_FUNCTION.exec(message) ?? [];
   if (name === undefined) return undefined;
   const loaded = variable === undefined ? moduleWith(text, name, message) : moduleIn(text, variable);
@@ -55,6 +60,29 @@ export function moduleFunctionHint(text: string, message: string): string | unde
   return names.length > 0 && names.length <= MAX_LISTED
     ? `${fact}: it has ${names.join(", ")}.`
     : `${fact}: the documentation of Node lists what it has.`;
+}
+
+/** Returns the hint for a call of a variable that holds a whole module instead of one of its functions. */
+function wholeModuleHint(text: string, name: string): string | undefined {
+  const own = name.replaceAll("$", "\\$");
+  const imported = new RegExp(String.raw`\bimport\s+(?:\*\s*as\s+)?${own}\s+from\s*${MODULE}`).exec(text)?.[1];
+  const required = new RegExp(
+    String.raw`\b(?:const|let|var)\s+${own}\s*=\s*require\(\s*${MODULE}\s*\)[ \t]*(?:[;\r\n]|$)`,
+  ).exec(text)?.[1];
+  const module = imported ?? required;
+  if (module === undefined || !builtins.has(module)) return undefined;
+  const others = text.match(
+    new RegExp(String.raw`\b(?:const|let|var|function|class)\s+${own}(?![\w$])|\b${own}\s*=>`, "g"),
+  );
+  // Another variable of this name may be called.
+  if ((others?.length ?? 0) > (imported === undefined ? 1 : 0)) return undefined;
+  const names = functionsOf(module);
+  const fact = `${name} holds the whole module node:${module}, which is no function`;
+  const meant = names.includes(name) ? name : nearName(name, names);
+  if (meant === null) return `${fact}: call one of its functions, as in ${name}.${names[0] ?? "name"}(...).`;
+  return imported === undefined
+    ? `${fact}: write const { ${meant} } = require("node:${module}").`
+    : `${fact}: write import { ${meant} } from "node:${module}".`;
 }
 
 function functionsOf(module: string): readonly string[] {

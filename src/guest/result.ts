@@ -5,6 +5,7 @@ import { bigIntPath } from "./bigint-path.ts";
 import { type Emptied, emptiedIn, joinsUndefined, losesMember } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { whenSettled } from "./promises.ts";
+import { reportQuoted } from "./quoted-template.ts";
 import type { Run } from "./run.ts";
 import { isStreamed, stream, streamResponse } from "./stream-response.ts";
 
@@ -63,6 +64,7 @@ function deliver(run: Run, value: unknown): void {
       if (isStreamed(value)) return stream(run, value, MAX_RESULT_BYTES);
     }
     const json = jsonOf(value);
+    if (reportQuoted(run, json)) return run.result(json);
     const emptied = emptiedIn(value, json);
     if (emptied) {
       const hint = run.code.betterHint(emptied, value, run);

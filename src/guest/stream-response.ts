@@ -1,10 +1,12 @@
 import { Blob as NativeBlob } from "node:buffer";
 import { types } from "node:util";
 
+import { uncurry } from "../wire/uncurry.ts";
 import { Body } from "./body.ts";
 import { isOutdated } from "./decoded-responses.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { onRejection } from "./promises.ts";
+import { MAX_SHOWN, reportQuoted } from "./quoted-template.ts";
 import type { Run } from "./run.ts";
 
 const OCTETS = "application/octet-stream";
@@ -28,8 +30,8 @@ const BRACKET = 0x5b;
 const MAX_CONVERTED = 40;
 const BRACE = 0x7b;
 const UNDEFINED = Buffer.from("undefined");
-/** A longer piece may have the word undefined for another reason. */
-const MAX_ODD = 1_024;
+const DOLLAR = 0x24;
+const indexOfByte = uncurry(Uint8Array.prototype, "indexOf");
 
 type Generated = Generator | AsyncGenerator;
 export type Streamed = ReadableStream | Generated | ArrayBufferLike | ArrayBufferView | Blob;
@@ -134,7 +136,7 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
       if (!bytes) throw unsendable(piece);
       if (isFirst && bytes[0] === BRACKET && bytes.length <= MAX_CONVERTED && isConverted(bytes)) {
         run.reportHint("responseText", "");
-      } else if (isFirst && bytes.length <= MAX_ODD) reportOdd(run, bytes);
+      } else if (isFirst && bytes.length <= MAX_SHOWN) reportOdd(run, bytes);
       isFirst = false;
       const wait = body.write(bytes);
       if (wait) await wait;
@@ -146,8 +148,12 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
   }
 }
 
-/** Reports that a body is empty, is `{}` or has the word undefined, if a value explains it that the run does not have. */
+/**
+ * Reports that a body is empty, is `{}` or has the word undefined, if a value explains it that the run does not have, or that it shows the
+ * expression of a template.
+ */
 function reportOdd(run: Run, bytes: Uint8Array): void {
+  if (indexOfByte(bytes, DOLLAR) !== -1) reportQuoted(run, decode(bytes));
   const isText = bytes.length >= UNDEFINED.length && includes(bytes, UNDEFINED);
   const isEmpty = bytes.length === 0 || (bytes.length === 2 && bytes[0] === BRACE);
   if (!isText && !isEmpty) return;

@@ -25,7 +25,8 @@ import { uncurry } from "./uncurry.ts";
  * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. `htmlText` is a page as a text, `quotedCode` code in quotes,
  * `contextValue` the context that is used like a text or a number, `thisMember` a member of `this`, `yaml` an
  * envelope that is written as YAML, and `uncalledMain` the function of a program that nothing calls. `unawaitedCall` is a member of the promise
- * that a call returned, `forEachReturn` a `return` in the function of forEach, and `collectionMember` a member that no Map and no Set has. The others are values of which JSON keeps nothing.
+ * that a call returned, `forEachReturn` a `return` in the function of forEach, `collectionMember` a member that no Map and no Set has, and
+ * `quotedTemplate` a text in quotes with an expression that only a template reads. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -97,6 +98,7 @@ export const RESULT_HINTS = [
   "unawaitedCall",
   "forEachReturn",
   "collectionMember",
+  "quotedTemplate",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

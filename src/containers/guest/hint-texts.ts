@@ -1,5 +1,6 @@
 import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
 import { TASK_MEMBERS } from "../../wire/envelope-names.ts";
+import { quotedText } from "../../wire/quoted-text.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
 import { isOfBody, unawaitedBodyText, usedPromiseText } from "../../wire/unawaited-text.ts";
 
@@ -53,6 +54,7 @@ const OF_NAMES = {
     `The value of ${name} is the context, which is an object: write ${name}.query.name or ${name}.data.name for the value that the request calls name.`,
   thisMember: ([name = ""]: readonly string[]) =>
     `this has nothing of the request: write context.query.${name} or context.data.${name}. A function has the context as its first parameter.`,
+  quotedTemplate: (names: readonly string[]) => quotedText(names.join(".")),
   textBody: ([part, name]: readonly string[]) =>
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
   unawaited: ([variable, member, ...calls]: readonly string[]) => {
