@@ -219,3 +219,9 @@ describe("the failure of an arrow function with the type of its result", () => {
     await mustBeAt("export default (): number => { let x = ; return x }", 1, 40, "A value is missing after =.");
   });
 });
+
+describe("a text with as many line breaks as it can have", () => {
+  it("fails without a long search", async () => {
+    await mustBeAt(`${"\n".repeat(250_000)}let x = ;`, 250_001, 9, "A value is missing after =.");
+  });
+});
