@@ -248,7 +248,7 @@ describe("code with decorators or JSX", () => {
     assert.equal(latest!.aborted, false);
     runs[1]!.where.inFlight.abandon(runs[1]!.id);
     assert.equal(latest!.aborted, false);
-    await until(() => latest!.aborted, "the builder is told");
+    await until(() => latest!.aborted, "the builder is aborted");
     gate.resolve();
     gate = null;
   });
