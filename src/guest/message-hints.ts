@@ -1,4 +1,5 @@
 import { DASHED, dashlessHint } from "./dash-names.ts";
+import { dividedHint } from "./part-hints.ts";
 
 /** The hint for a module with a `return` outside of functions. */
 export const MODULE_RETURN = "A module cannot return: use export default for the result, or remove import and export.";
@@ -48,6 +49,8 @@ const SHORTHAND = /^\s*([A-Za-z_$][\w$]{0,63})\s*=/;
 /** An object that was meant as the parameters of a function without its word. */
 const OF_PARAMETERS = /^[^{}]{0,500}\}[^(){}]{0,200}\)\s*(?:\{|=>|:)/;
 
+/** The part of the line that is looked at for an operator with a space in it. */
+const MAX_LINE = 200;
 const DASHED_IMPORT = /^import\s+([A-Za-z_$][\w$]{0,40}(?:-[\w$]{1,40}){1,6})\s/;
 
 /**
@@ -63,7 +66,8 @@ export function messageHint(message: string, rest: string, before: string): stri
   if (NOT_ASSIGNABLE.test(message) || NOT_COUNTABLE.test(message)) {
     if (CHAIN.test(rest)) return "?. only reads a member. To change it, write . after a test of the value in front.";
     return NOT_ASSIGNABLE.test(message)
-      ? "Only a variable or a member can stand in front of =. To compare, write ===."
+      ? (dividedHint(rest.slice(0, MAX_LINE).split("\n", 1)[0]!) ??
+          "Only a variable or a member can stand in front of =. To compare, write ===.")
       : "++ and -- change a variable or a member, and this is none.";
   }
   if (message.startsWith("Invalid shorthand property initializer") && !OF_PARAMETERS.test(rest)) {

@@ -107,7 +107,7 @@ describe("caisson deploy", () => {
     let left = 2;
     const limited = new CaissonError({ code: "too_many_requests", detail: "limited", status: 429, retryAfterMs: 20 });
     const asked: string[] = [];
-    const caisson = {
+    const limiting = {
       check: async (container: string) => {
         asked.push(container);
         if (left-- > 0) throw limited;
@@ -117,7 +117,7 @@ describe("caisson deploy", () => {
     const source = { code: "1", modules: undefined, typescript: false };
     const wanted = { name: "a", file: "a.js", source } as unknown as Step["wanted"];
     const step = { wanted, present: null, changes: ["code"], request: { code: "1" } } as unknown as Step;
-    const { applied, exitCode } = await check(caisson, "acme", [step]);
+    const { applied, exitCode } = await check(limiting, "acme", [step]);
     assert.deepEqual([asked, exitCode, applied[0]!.error], [["acme", "acme", "acme"], 0, undefined]);
   });
 

@@ -147,16 +147,23 @@ describe("the forms of code", () => {
     for (const { id } of endless) guest.abort(id, "gone");
   });
 
-  it("a preflight waits for the first evaluation, so that it does not execute code without a fetch handler", async () => {
+  it("a preflight waits for the first evaluation for a second, and does not execute code without a fetch handler", async () => {
     const code = guest.code(
       "globalThis.times = (globalThis.times ?? 0) + 1; await new Promise((resolve) => { globalThis.finish = resolve }); return times",
     );
     const first = guest.start(code);
     const preflights = [1, 2, 3].map(() => guest.start(code, {}, { isPreflight: true }));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    for (const { outcome } of preflights) assert.equal((await outcome).result, "null");
+    const waiting = guest.start(code, {}, { isPreflight: true });
     assert.equal(await guest.value("finish(), times"), 1);
-    for (const { outcome } of [first, ...preflights]) await outcome;
+    assert.equal((await first.outcome).result, "1");
+    assert.equal((await waiting.outcome).result, "null");
     assert.equal(await guest.value("times"), 1);
+    const late = guest.code(
+      "await new Promise((resolve) => setTimeout(resolve, 200)); return { fetch: () => new Response('own') }",
+    );
+    const runs = [guest.start(late), guest.start(late, {}, { isPreflight: true })];
+    for (const { outcome } of runs) assert.equal((await outcome).body, "own");
   });
 
   it("of functions that several first evaluations result in, the first is kept, with its module state", async () => {

@@ -68,15 +68,15 @@ describe("the queue of the kernel", () => {
     let nowMs = 0;
     let waiting = 0;
     const asked: number[] = [];
-    const count = (asPort: number): number => {
+    const readQueue = (asPort: number): number => {
       asked.push(asPort);
       return waiting;
     };
-    const queue = new AcceptQueue(server, count, () => nowMs);
+    const queue = new AcceptQueue(server, readQueue, () => nowMs);
     const accept = (connections: number, inMs: number, waitingNow: number): boolean => {
       waiting = waitingNow;
       let isLong = false;
-      for (let left = connections; left > 0; left--) {
+      for (let count = 0; count < connections; count++) {
         nowMs += inMs / connections;
         isLong = queue.accepted();
       }
