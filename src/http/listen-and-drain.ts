@@ -19,7 +19,7 @@ export interface RunsInFlight {
  * The most connections that wait to be accepted; the kernel may lower it. A queue of Node's default, 511, is full after a burst of
  * one client, and a proxy in front would then answer 504 to others.
  */
-const BACKLOG = 4_096;
+export const BACKLOG: number = 4_096;
 /** The longest time for all runs and answers to finish. */
 const DRAIN_MS = 30_000;
 /** The interval between two checks whether they have finished. */

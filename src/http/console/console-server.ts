@@ -8,6 +8,7 @@ import { readNamedFile } from "../../config/read-file.ts";
 import { ConnectionShare } from "../connection-share.ts";
 import { VERSION_HEADERS } from "../headers.ts";
 import type { Intake } from "../intake.ts";
+import { BACKLOG } from "../listen-and-drain.ts";
 import { MAX_HEADER_BYTES, MAX_HEADERS } from "../malformed.ts";
 import type { Proxies } from "../proxies.ts";
 import { answerFile, answerPage, type ConsoleAnswer } from "./console-answers.ts";
@@ -73,7 +74,7 @@ export async function listenForConsole(
     });
   });
   try {
-    server.listen({ port: consolePort, host });
+    server.listen({ port: consolePort, host, backlog: BACKLOG });
     // Rejects when the server emits an error.
     await once(server, "listening");
   } catch (error) {
