@@ -45,6 +45,7 @@ export function betterHint(result: EmptyResult, hint: Emptied, value: unknown): 
     const names = quotedTemplate(text, value as string);
     return names === null ? null : { hint: hint.hint, path: `.${names}` };
   }
+  if (hint.hint === "unrouted") return /\bHono\b/.test(text) && !/\.basePath\(/.test(text) ? hint : null;
   if (hint.hint === "digits") return joinedDigits(text, value, run);
   if (hint.hint === "uncalled") return isUncalled(text, hint.path.slice(1)) ? hint : null;
   if (hint.hint === "objectText" || (hint.hint === "number" && typeof value === "number")) {

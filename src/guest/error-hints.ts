@@ -104,6 +104,11 @@ const HINTS: readonly ErrorHint[] = [
     hint: "An object has no such function: write Object.keys(value), Object.values(value) or Object.entries(value).",
   },
   {
+    pattern:
+      /^The "(?:data|chunk)" argument must be of type string or an instance of Buffer.{0,60} Received an instance of (?:Object|Array)$/,
+    hint: "The function takes a text or bytes. context.body is parsed JSON; a fetch handler reads the text as it was sent, which a signature needs: await request.text().",
+  },
+  {
     pattern: /^The "cb" argument must be of type function/,
     hint: "The function calls back and returns no promise: import it from node:fs/promises and await it, or use the function whose name ends with Sync.",
   },

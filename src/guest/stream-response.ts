@@ -4,6 +4,7 @@ import { types } from "node:util";
 import { uncurry } from "../wire/uncurry.ts";
 import { Body } from "./body.ts";
 import { isOutdated } from "./decoded-responses.ts";
+import type { Emptied } from "./emptied.ts";
 import { CodeFault, threwFault } from "./faults.ts";
 import { onRejection } from "./promises.ts";
 import { MAX_SHOWN, reportQuoted } from "./quoted-template.ts";
@@ -31,6 +32,8 @@ const MAX_CONVERTED = 40;
 const BRACE = 0x7b;
 const UNDEFINED = Buffer.from("undefined");
 const DOLLAR = 0x24;
+/** What a router of Hono answers to a path that none of its routes has. */
+const UNROUTED = "404 Not Found";
 const indexOfByte = uncurry(Uint8Array.prototype, "indexOf");
 
 type Generated = Generator | AsyncGenerator;
@@ -154,10 +157,15 @@ async function sendAll(run: Run, body: Body, next: Next, stop: () => void): Prom
  */
 function reportOdd(run: Run, bytes: Uint8Array): void {
   if (indexOfByte(bytes, DOLLAR) !== -1) reportQuoted(run, decode(bytes));
+  if (bytes.length === UNROUTED.length && decode(bytes) === UNROUTED) reportBetter(run, { hint: "unrouted", path: "" });
   const isText = bytes.length >= UNDEFINED.length && includes(bytes, UNDEFINED);
   const isEmpty = bytes.length === 0 || (bytes.length === 2 && bytes[0] === BRACE);
   if (!isText && !isEmpty) return;
-  const hint = run.code.betterHint({ hint: "responseText", path: isText ? ".text" : "" }, null, run);
+  reportBetter(run, { hint: "responseText", path: isText ? ".text" : "" });
+}
+
+function reportBetter(run: Run, found: Emptied): void {
+  const hint = run.code.betterHint(found, null, run);
   if (hint) run.reportHint(hint.hint, hint.path);
 }
 

@@ -1,3 +1,4 @@
+import { formBodyText } from "../wire/form-text.ts";
 import type { FaultMessage } from "../wire/messages.ts";
 import { contextOf } from "./context.ts";
 import type { Emptied } from "./emptied.ts";
@@ -35,9 +36,10 @@ export function textBodyHint(text: string, { code, error, at }: FaultMessage, ru
 export function textBodyResult(text: string, run: Run): Emptied | null {
   try {
     const { body } = run.request();
-    if (typeof body !== "string" || !/^\s*[{[]/.test(body)) return null;
+    const isForm = hasParts(run);
+    if (typeof body !== "string" || !(isForm || /^\s*[{[]/.test(body))) return null;
     const read = readsOfText(text, run).find(({ isTested }) => !isTested);
-    return read ? { hint: "textBody", path: `.${read.source}.${read.name}` } : null;
+    return read ? { hint: isForm ? "formBody" : "textBody", path: `.${read.source}.${read.name}` } : null;
   } catch {
     // A task has replaced a method of texts, lists or patterns.
     return null;
@@ -46,11 +48,17 @@ export function textBodyResult(text: string, run: Run): Emptied | null {
 
 /** Returns the hint for a member that a body lacks because it is a text. */
 export function textBodyText(name: string, run: Run): string {
+  if (hasParts(run)) return formBodyText(name);
   const { body, headers } = run.request();
   const type = TYPE.exec(headers["content-type"] ?? "")?.[0];
   const came = type === undefined || /json/i.test(type) ? "" : `, because it came as ${type}`;
   const how = typeof body === "string" && came !== "" ? "" : ", in an envelope as an object in data";
   return `context.body is a text${came}, so it has no ${name}: send JSON with Content-Type: application/json${how}, or parse the text with JSON.parse.`;
+}
+
+/** Whether the body is a form with parts, as `curl -F` sends it. The service does not take it apart. */
+function hasParts(run: Run): boolean {
+  return /^multipart\/form-data\b/i.test(run.request().headers["content-type"] ?? "");
 }
 
 /** Returns the reads of members of a body that is a text, and that no text and no query has. */

@@ -25,8 +25,9 @@ import { uncurry } from "./uncurry.ts";
  * with a member that no envelope has, and `interval` an interval that nothing waits for and nothing ends. `htmlText` is a page as a text, `quotedCode` code in quotes,
  * `contextValue` the context that is used like a text or a number, `thisMember` a member of `this`, `yaml` an
  * envelope that is written as YAML, and `uncalledMain` the function of a program that nothing calls. `unawaitedCall` is a member of the promise
- * that a call returned, `forEachReturn` a `return` in the function of forEach, `collectionMember` a member that no Map and no Set has, and
- * `quotedTemplate` a text in quotes with an expression that only a template reads. The others are values of which JSON keeps nothing.
+ * that a call returned, `forEachReturn` a `return` in the function of forEach, `collectionMember` a member that no Map and no Set has,
+ * `quotedTemplate` a text in quotes with an expression that only a template reads, `formBody` a member of a form with parts, and `unrouted` the
+ * answer 404 of a router that does not expect the whole path. The others are values of which JSON keeps nothing.
  */
 export const RESULT_HINTS = [
   "envelope",
@@ -99,6 +100,8 @@ export const RESULT_HINTS = [
   "forEachReturn",
   "collectionMember",
   "quotedTemplate",
+  "formBody",
+  "unrouted",
 ] as const;
 export type ResultHint = (typeof RESULT_HINTS)[number];
 

@@ -319,3 +319,39 @@ describe("an answer whose cookie the client does not receive", () => {
     });
   }
 });
+
+describe("a body that is not parsed, or parsed too early", () => {
+  it("has a hint if it is a form with parts", async () => {
+    const body = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAnn\r\n--x--\r\n';
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    const said =
+      /^context\.body is the text of a form with parts, so it has no name: .*\(await request\.formData\(\)\)\.get\("name"\)\.$/;
+    for (const code of ["({ body }) => ({ name: body.name })", "({ body }) => body.name.length"]) {
+      const name = `form-${code.length}`;
+      assert.equal((await service.request("PUT", `/api/tasks/habits/${name}`, { json: { code } })).status, 201);
+      const answer = await service.request("POST", `/api/run/habits/${name}`, { body, headers });
+      const problem = answer.status === 200 ? null : (answer.json() as { hint: string });
+      assert.match(problem?.hint ?? answer.headers["caisson-hint"] ?? "", said);
+    }
+  });
+  haveHints([
+    [
+      "const { createHmac } = require('node:crypto'); return createHmac('sha256', 'a').update(context.body).digest('hex')",
+      /^The function takes a text or bytes\. context\.body is parsed JSON; .*await request\.text\(\)\.$/,
+      { data: { a: 1 } },
+    ],
+  ]);
+});
+
+function appOfHono(base: string): string {
+  return `class Hono { basePath(path) { this.base = path; return this } fetch(request) {
+    return new URL(request.url).pathname === (this.base ?? "") + "/hello" ? new Response("hi") : new Response("404 Not Found", { status: 404 }) } }
+  export default new Hono()${base}`;
+}
+
+describe("a router that does not expect the whole path", () => {
+  it("has a hint, and one with the base of its path has none", async () => {
+    assert.match(await hintOf(appOfHono("")), /^The code sees the whole path .* write new Hono\(\)\.basePath\(/);
+    assert.equal(await hintOf(appOfHono(".basePath('/api')")), "(none)");
+  });
+});

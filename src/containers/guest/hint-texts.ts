@@ -1,5 +1,6 @@
 import { absentText, elsewhereText, isAbsentSource } from "../../wire/absent-text.ts";
 import { TASK_MEMBERS } from "../../wire/envelope-names.ts";
+import { formBodyText } from "../../wire/form-text.ts";
 import { quotedText } from "../../wire/quoted-text.ts";
 import type { ResultHint } from "../../wire/result-hints.ts";
 import { isOfBody, unawaitedBodyText, usedPromiseText } from "../../wire/unawaited-text.ts";
@@ -57,6 +58,7 @@ const OF_NAMES = {
   quotedTemplate: (names: readonly string[]) => quotedText(names.join(".")),
   textBody: ([part, name]: readonly string[]) =>
     `context.body is a text, so context.${part}.${name} is undefined, which is null in JSON: send JSON with Content-Type: application/json, in an envelope as an object in data, or read JSON.parse(context.body).${name}.`,
+  formBody: ([, name = ""]: readonly string[]) => formBodyText(name),
   unawaited: ([variable, member, ...calls]: readonly string[]) => {
     const call = calls.join(".");
     if (variable === call && isOfBody(call)) return unawaitedBodyText(call, member ?? "");
@@ -161,6 +163,8 @@ const OTHER = {
     "The code is an envelope with the member code, so its result is that object: send it with Content-Type: application/json.",
   comments:
     "The code has only comments. curl sends a file with its line breaks with --data-binary @task.js, and not with --data.",
+  unrouted:
+    'The code sees the whole path of its request, such as /api/run/demo/hello, and none of its routes has it: write new Hono().basePath("/api/run/demo/hello").',
   lambda:
     "The result is sent as JSON. To set the status and the headers, return new Response(body, { status, headers }).",
   htmlText:
