@@ -128,6 +128,7 @@ describe("caisson deploy", () => {
     await write("dry/tasks/good.ts", 'import { one } from "./lib/one.ts";\nexport default (a: number) => one + a;\n');
     await write("dry/tasks/lib/one.ts", "export const one: number = 1;\n");
     await write("dry/tasks/open.ts", "export default (c: object) => {\n");
+    await write("dry/tasks/utils.ts", "export function add(a: number, b: number) { return a + b }\n");
     const { code, stdout, stderr } = await caisson(["deploy", "dry", "--dry-run"]);
     assert.equal(code, 2);
     assert.match(stdout, /^\+ good {2}new/m);
@@ -135,6 +136,10 @@ describe("caisson deploy", () => {
     assert.match(stderr, /^caisson: {5}timeout must be /m);
     assert.match(stderr, /^caisson: {5}limits\.minutes belongs in /m);
     assert.match(stderr, /open \(dry\/tasks\/open\.ts\) cannot be deployed:\n.*code_syntax: .*\n?/);
+    assert.match(
+      stderr,
+      /utils \(.*\) cannot be deployed:\n.*code_shape: .*\n.*If utils\.ts is no task, .* such as \S*tasks\/lib\/utils\.ts\. Add a/,
+    );
     assert.doesNotMatch(stderr, /good \(/);
     const json = await caisson(["deploy", "dry", "--dry-run", "--json"]);
     const { tasks: planned } = JSON.parse(json.stdout) as { tasks: { name: string; error?: { code: string } }[] };
@@ -144,6 +149,7 @@ describe("caisson deploy", () => {
         ["bad", "request_invalid"],
         ["good", undefined],
         ["open", "code_syntax"],
+        ["utils", "code_shape"],
       ],
     );
     assert.equal((await service.request("GET", "/api/tasks/dry/good")).status, 404);

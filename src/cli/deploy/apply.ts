@@ -1,3 +1,5 @@
+import path from "node:path";
+
 import { type Caisson, CaissonError, type Task } from "../../../client/src/index.ts";
 import { exitOf, EXITS } from "../exits.ts";
 import { errorLines } from "../fail.ts";
@@ -53,13 +55,22 @@ export async function apply(
   return { applied, exitCode };
 }
 
-/** Returns the error, with what to do about an import whose file is not sent. */
-export function explained(error: unknown, { source }: Step["wanted"]): unknown {
+/** Returns the error, with what to do about an import whose file is not sent, and about a file that is perhaps no task. */
+export function explained(error: unknown, { source, file }: Step["wanted"]): unknown {
   if (!(error instanceof CaissonError)) return error;
-  const hint = unsentHint(error.detail, source.unsent);
-  if (hint === null) return error;
   const { code, detail, status } = error;
+  const hint = unsentHint(detail, source.unsent) ?? (OF_HELPER.test(detail) ? helperHint(file, error.hint) : null);
+  if (hint === null) return error;
   return new CaissonError({ code, detail, hint, status, cause: error });
+}
+
+/** The fault of a file that only other files import. */
+const OF_HELPER = /^the code exports names, and no default/;
+
+function helperHint(file: string, hint: string | null): string {
+  const { dir, base } = path.parse(file);
+  const moved = path.join(dir, "lib", base);
+  return `If ${base} is no task, and tasks import it, move it into a folder, such as ${moved}. ${hint ?? ""}`.trimEnd();
 }
 
 export function actionOf({ present, changes }: Step): Applied["action"] {
