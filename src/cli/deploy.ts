@@ -6,7 +6,7 @@ import { check } from "./deploy/check.ts";
 import { plan, type Step } from "./deploy/plan.ts";
 import { readProject, TASKS_FOLDER } from "./deploy/project.ts";
 import { stepText } from "./deploy/show.ts";
-import { unusedFiles } from "./deploy/unused-files.ts";
+import { parts, unusedFiles } from "./deploy/unused-files.ts";
 import { readWanted } from "./deploy/wanted.ts";
 import { printable, printableJson } from "./print/printable.ts";
 import { confirm } from "./print/prompt.ts";
@@ -43,6 +43,10 @@ async function deploy(call: Remote<DeployFlags>, folder?: string): Promise<void>
   for (const task of project.tasks) wanted.push(await readWanted(task, flags.bundle === true || project.bundle));
   for (const file of unusedFiles(project, wanted))
     say(`${file} is no task, and no task imports it: the files directly in ${TASKS_FOLDER}/ are the tasks`);
+  for (const file of parts(wanted))
+    say(
+      `${file} is deployed as a task, and another task imports it: if it is only a part of others, move it into a folder, such as ${TASKS_FOLDER}/lib`,
+    );
   const { caisson, target } = call;
   say(`comparing ${countText(wanted.length, "task")} with the container ${container} at ${target.url}`);
   const steps = await plan(caisson, container, wanted, { secrets: flags.secrets === true, environment: process.env });

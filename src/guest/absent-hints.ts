@@ -6,6 +6,7 @@ import { linesOf } from "./error-lines.ts";
 import type { MemberRead } from "./member-reads.ts";
 import { nearOwn, type RunValue, runValue } from "./run-values.ts";
 import type { Run } from "./run.ts";
+import { withoutAssertions } from "./without-assertions.ts";
 
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.{1,64})'\)$/;
 const OF_NULL = /^Cannot read properties of null \(reading '(.{1,64})'\)$/;
@@ -37,12 +38,13 @@ const CONDITION = /\bif\s*\(([^;{}]{1,300})\)\s*\{?\s*throw\b/;
 const MIN_NAME = 3;
 
 /** Returns the hint for an error whose cause probably is a value that the run does not have, or undefined. Never throws. */
-export function absentHint(text: string, fault: FaultMessage, run: Run): string | undefined {
+export function absentHint(source: string, fault: FaultMessage, run: Run): string | undefined {
   try {
     const { code, error, at } = fault;
     if ((code !== "task_threw" && code !== "task_error") || !error) return undefined;
-    const absent = absentReads(text, run);
+    const absent = absentReads(source, run);
     if (absent.length === 0) return undefined;
+    const text = withoutAssertions(source);
     const line = at && /^task\.[jt]s$/.test(at.file) ? (text.split("\n")[at.line - 1] ?? "") : "";
     const cause = causeOf(error, absent, line, text, run) ?? thrownFor(error, absent, linesOf(text, fault));
     const found = cause && elsewhere(cause, run);

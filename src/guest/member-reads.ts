@@ -2,6 +2,7 @@ import type { AbsentSource } from "../wire/absent-text.ts";
 import { CONTEXT_NAMES } from "./context-hints.ts";
 import { type Pattern, patternAt } from "./patterns.ts";
 import { type Token, tokensOf } from "./scan-tokens.ts";
+import { withoutAssertions } from "./without-assertions.ts";
 
 /** A read of a member of the environment or of a part of the context, such as `process.env.API_KEY`. */
 export interface MemberRead {
@@ -24,7 +25,7 @@ const PLAIN_TEXT = /^["'][A-Za-z_$][\w$-]{0,63}["']$/;
 /** Returns the reads of a text, in its order. It is a reading without a grammar, so it may miss some. */
 export function memberReads(text: string): readonly MemberRead[] {
   if (last?.text === text) return last.reads;
-  const tokens = tokensOf(text);
+  const tokens = tokensOf(withoutAssertions(text));
   const reads = tokens === null ? [] : new Reader(tokens).read();
   last = { text, reads };
   return reads;

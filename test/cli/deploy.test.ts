@@ -103,6 +103,22 @@ describe("caisson deploy", () => {
     assert.equal((await service.request("GET", "/api/tasks/acme/hook")).status, 404);
   });
 
+  it("names files that it deploys as tasks, although they are parts of others", async () => {
+    await write("parts/caisson.json", JSON.stringify({ container: "parts" }));
+    await write("parts/tasks/types.ts", "export interface Order { id: number }\n");
+    await write("parts/tasks/total.js", "module.exports = { total: (list) => list.length };\n");
+    await write("parts/tasks/both.ts", "export const one = 1;\nexport default () => one;\n");
+    const imports =
+      'import type { Order } from "./types.ts";\nimport { total } from "./total.js";\nimport { one } from "./both.ts";\n';
+    await write("parts/tasks/order.ts", `${imports}export default (order: Order) => [order.id, total([]), one];\n`);
+    const { stderr } = await caisson(["deploy", "parts", "--dry-run"]);
+    const named = [...stderr.matchAll(/tasks\/(\w+\.\w+) is deployed as a task, and another task imports it/g)];
+    assert.deepEqual(
+      named.map(([, file]) => file),
+      ["total.js", "types.ts"],
+    );
+  });
+
   it("waits with --dry-run while the service refuses further checks of code", async () => {
     let left = 2;
     const limited = new CaissonError({ code: "too_many_requests", detail: "limited", status: 429, retryAfterMs: 20 });

@@ -136,3 +136,25 @@ describe("a long text", () => {
       memberReads(part.repeat(250_000));
     });
 });
+
+describe("TypeScript that asserts a value, or states its type, has the same hints", () => {
+  haveHint(/^process\.env has no variables of yours, so process\.env\.API_(?:KEY|URL) is undefined\./, [
+    ["export default async () => ({ auth: `Bearer ${process.env.API_KEY!}` })", {}],
+    ["const KEY: string = process.env.API_KEY!;\nexport default async () => ({ auth: `Bearer ${KEY}` })", {}],
+    ["const key = process.env.API_KEY!; return { key }", {}],
+    [
+      'import { createHmac } from "node:crypto";\nexport default () => createHmac("sha256", process.env.API_KEY!).update("x").digest("hex")',
+      {},
+    ],
+    ["export default async () => process.env.API_KEY!.slice(0, 3)", {}],
+    ["const key: string = process.env.API_KEY; return key.slice(0, 3)", {}],
+    ["const r = process.env.API_KEY; return r!.length", {}],
+    ["const r = await fetch(process.env.API_URL!); return r.json()", {}],
+    ["return new URL(process.env.API_URL!).host", {}],
+    ['const KEY: string | undefined = process.env.API_KEY; if (!KEY) throw new Error("no key"); return 1', {}],
+  ]);
+  haveHint(/^The run has no secrets\.API_KEY\./, [
+    ["export default ({ secrets }: { secrets: Record<string, string> }) => secrets.API_KEY!.slice(0, 3)", {}],
+    ['return require("node:crypto").createHmac("sha256", context.secrets.API_KEY!).digest("hex")', {}],
+  ]);
+});

@@ -15,11 +15,7 @@ const MAX_REPORTED = 5;
 export function unusedFiles({ folder }: Project, wanted: readonly Wanted[]): string[] {
   if (wanted.some(({ isBundled }) => isBundled)) return [];
   const tasks = path.join(folder, TASKS_FOLDER);
-  const used = new Set(
-    wanted.flatMap(({ file, source }) =>
-      Object.keys(source.modules ?? {}).map((name) => path.join(path.dirname(file), name)),
-    ),
-  );
+  const used = importedBy(wanted);
   const found: string[] = [];
   const folders = foldersIn(tasks);
   let left = MAX_FILES;
@@ -33,6 +29,23 @@ export function unusedFiles({ folder }: Project, wanted: readonly Wanted[]): str
     }
   }
   return found;
+}
+
+/** A default export, or a value of a CommonJS module that a run can call. */
+const CALLED = /\bexport\s+default\b|\bas\s+default\b|\bmodule\.exports\s*=(?!\s*\{)|\bfetch\b/;
+
+/** Returns the files of tasks that another task imports, and that a run probably cannot call: a part of other tasks. */
+export function parts(wanted: readonly Wanted[]): string[] {
+  const imported = importedBy(wanted);
+  return wanted.filter(({ file, source }) => imported.has(file) && !CALLED.test(source.code)).map(({ file }) => file);
+}
+
+function importedBy(wanted: readonly Wanted[]): ReadonlySet<string> {
+  return new Set(wanted.flatMap(modulesOf));
+}
+
+function modulesOf({ file, source }: Wanted): string[] {
+  return Object.keys(source.modules ?? {}).map((name) => path.join(path.dirname(file), name));
 }
 
 function foldersIn(folder: string): string[] {
