@@ -75,7 +75,7 @@ for (const protocol of PROTOCOLS) {
       assert.deepEqual([right.isError, right.text.split("\n")[0], right.structured["result"]], [false, "[7]", [7]]);
       const refused = await limited.call("run_code", { code: "1" });
       assert.equal(refused.isError, true);
-      assert.match(refused.text, /^the token allows 2 runs a hour; the next fits in \d+ s \(token_limited\)\.\n/);
+      assert.match(refused.text, /^the token allows 2 runs an hour; the next fits in \d+ s \(token_limited\)\.\n/);
       assert.match(refused.text, /Nothing was run\. Try again in \d+ s \(retryAfterMs \d+\)\./);
       assert.partialDeepStrictEqual(refused.structured, {
         code: "token_limited",
