@@ -80,7 +80,7 @@ describe("a task that blocks", () => {
       if (what.startsWith("sleeps")) assert.match(hint!, /a call that stops its thread, such as Atomics\.wait/);
       else if (what.startsWith("takes long")) assert.match(hint!, /^Perhaps one call takes long, such as sort/);
       // A guest that gets no processor cannot print its line.
-      else assert.match(hint!, /^Perhaps (?:a loop never ends|one call takes long)/);
+      else assert.match(hint!, /^(?:Its container held [^.]*\. )?Perhaps (?:a loop never ends|one call takes long)/);
     });
   }
 
