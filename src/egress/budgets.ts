@@ -10,6 +10,8 @@ export interface EgressUse {
   refused: number;
 }
 
+/** The id of code without a run. */
+const NO_RUN = 0;
 /** The time after which code of ended runs may use as much again, in milliseconds: the longest that most runs take. */
 const RENEWAL_MS = 30_000;
 /** The families with a budget for ended runs. The ended runs of further families count for the family of the guest. */
@@ -50,6 +52,8 @@ export interface RunInFlight {
 export interface RunsInFlight {
   readonly size: number;
   get(run: number): RunInFlight | null;
+  /** Whether a run with this id has ended. */
+  had(run: number): boolean;
   /** Returns the token family of a run in flight, or of one that has ended lately; otherwise null. */
   familyOf(run: number): string | null;
   /** The token family that the guest counts for. */
@@ -76,11 +80,14 @@ export class Budgets {
 
   /**
    * @param run the id of a run. If it is not in flight, its code goes on after its end; 0 is code without a run
-   * @returns null if no run is in flight
+   * @returns null if no run is in flight, or if there was never a run with this id
    */
   of(run: number): Budget | null {
     const listener = this.#runs.get(run);
-    if (!listener) return this.#runs.size === 0 ? null : this.#ofEnded(this.#runs.familyOf(run));
+    if (!listener) {
+      const isKnown = run === NO_RUN || this.#runs.had(run);
+      return isKnown && this.#runs.size > 0 ? this.#ofEnded(this.#runs.familyOf(run)) : null;
+    }
     let budget = this.#budgets.get(run);
     if (!budget) {
       budget = newBudget(run, this.#runs.familyOf(run)!, listener);

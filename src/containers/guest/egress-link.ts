@@ -17,6 +17,7 @@ export function egressLink(
         return inFlight.size;
       },
       get: (run) => inFlight.get(run)?.listener ?? null,
+      had: (run) => inFlight.had(run),
       familyOf: (run) => inFlight.get(run)?.family ?? inFlight.past.familyOf(run),
       get ownerFamily() {
         return ownerFamily();

@@ -29,6 +29,12 @@ export class RunTable<T> {
     return slot < this.#slots.length && this.#idOf(slot) === id ? this.#slots[slot]! : null;
   }
 
+  /** Whether an id belongs to a run that has ended. */
+  had(id: number): boolean {
+    const turn = this.#turns[id % MAX_SLOTS];
+    return turn !== undefined && id >= MAX_SLOTS && Math.floor(id / MAX_SLOTS) < turn;
+  }
+
   take(id: number): T | null {
     const guestRun = this.get(id);
     if (guestRun === null) return null;
