@@ -12,6 +12,8 @@ export class RunTable<T> {
   readonly #slots: (T | null)[] = [];
   readonly #turns: number[] = [];
   readonly #free: number[] = [];
+  /** The slots whose turns began again at 1: each of their ids was used. */
+  readonly #reused = new Set<number>();
 
   get size(): number {
     return this.#slots.length - this.#free.length;
@@ -31,8 +33,11 @@ export class RunTable<T> {
 
   /** Whether an id belongs to a run that has ended. */
   had(id: number): boolean {
-    const turn = this.#turns[id % MAX_SLOTS];
-    return turn !== undefined && id >= MAX_SLOTS && Math.floor(id / MAX_SLOTS) < turn;
+    const slot = id % MAX_SLOTS;
+    const current = this.#turns[slot];
+    const turn = Math.floor(id / MAX_SLOTS);
+    if (current === undefined || turn === 0 || turn === current) return false;
+    return turn < current || this.#reused.has(slot);
   }
 
   take(id: number): T | null {
@@ -40,6 +45,7 @@ export class RunTable<T> {
     if (guestRun === null) return null;
     const slot = id % MAX_SLOTS;
     this.#slots[slot] = null;
+    if (this.#turns[slot] === MAX_TURN) this.#reused.add(slot);
     this.#turns[slot] = (this.#turns[slot]! % MAX_TURN) + 1;
     this.#free.push(slot);
     return guestRun;

@@ -55,6 +55,32 @@ describe("RunTable", () => {
     assert.equal(seen.size, 2 ** 16 - 1);
   });
 
+  it("distinguishes the id of a run that has ended from an id that no run has had, also when the ids of a slot begin again", () => {
+    const inFlight = new RunTable<string>();
+    const ended = (): number => {
+      const id = inFlight.add("a");
+      inFlight.take(id);
+      return id;
+    };
+    const first = ended();
+    const flying = inFlight.add("b");
+    assert.deepEqual(
+      [first, flying, flying + 65_536, 0, 1].map((id) => inFlight.had(id)),
+      [true, false, false, false, false],
+    );
+    inFlight.take(flying);
+    let last = 0;
+    for (let turn = 0; turn < 2 ** 16 + 2; turn++) last = ended();
+    assert.deepEqual(
+      [last, first, flying, last - 65_536].map((id) => inFlight.had(id)),
+      [true, true, true, true],
+    );
+    assert.deepEqual(
+      [0, 1].map((id) => inFlight.had(id)),
+      [false, false],
+    );
+  });
+
   it("behaves like a map by id", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { maxLength: 200 }), (steps) => {
